@@ -6,31 +6,18 @@ them.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import chain
 
 import cocotb
 from cocotb.triggers import Event
 from pyuvm import uvm_analysis_port, uvm_env
 
-from tb.env.agents import (
-    CheckAgent,
-    CompletionAgent,
-    ConnAgent,
-    ControlAgent,
-    CreditAgent,
-    DoneAgent,
-    DoorbellAgent,
-    InterruptAgent,
-    MemoryAgent,
-    RecvDoneAgent,
-    RecvRequestAgent,
-    TermAgent,
-    TraceAgent,
-    WorkAgent,
-)
+from tb.env import agents
 from tb.env.agents.base import BfmAgent
 from tb.env.config import RUN, Config, RunConfig
 from tb.env.defs import CAP0, CAP1, CAP2, CAP3, CAP4, CAP5, CAP6, ID_VALUE, Reg
-from tb.env.harness.decode import Hooks
+from tb.env.harness import records as beats
+from tb.env.harness.decode import ControlRead, ControlWrite, DoorbellRead, Hooks
 from tb.env.harness.harness import (
     RECEIVE_STALLABLE,
     STALLABLE,
@@ -48,19 +35,21 @@ from tb.env.transport.access import Responder
 from tb.env.transport.receive import Receiver
 from tb.env.transport.transport import Transport
 
+#: Registers that tell the parameters, with these names.
+_CAPS = {Reg[layout.name]: layout for layout in (CAP0, CAP1, CAP2, CAP3, CAP4, CAP5, CAP6)}
+
 
 class CarillonEnv(uvm_env):
     """Everything around the engine. Tests use the agents, ``host`` (the driver) and ``memory``."""
 
     def build_phase(self) -> None:
-        self.doorbells = DoorbellAgent("doorbells", self)
-        self.control = ControlAgent("control", self)
-        self.completions = CompletionAgent("completions", self)
-        self.credits = CreditAgent("credits", self)
+        self.doorbells = agents.DoorbellAgent("doorbells", self)
+        self.control = agents.ControlAgent("control", self)
+        self.completions = agents.CompletionAgent("completions", self)
+        self.credits = agents.CreditAgent("credits", self)
         self.completions.credits = self.credits
-        self.mem = MemoryAgent("mem", self)
-        self.interrupts = InterruptAgent("interrupts", self)
-        self.trace = TraceAgent("trace", self)
+        self.mem = agents.MemoryAgent("mem", self)
+        self.interrupts = agents.InterruptAgent("interrupts", self)
         self.agents: list[BfmAgent] = [
             self.doorbells,
             self.control,
@@ -68,20 +57,21 @@ class CarillonEnv(uvm_env):
             self.credits,
             self.mem,
             self.interrupts,
-            self.trace,
         ]
-        self.work = WorkAgent("work", self)
-        self.done = DoneAgent("done", self)
-        self.conn = ConnAgent("conn", self)
-        self.term = TermAgent("term", self)
-        self.rreq = RecvRequestAgent("rreq", self)
-        self.rdone = RecvDoneAgent("rdone", self)
-        self.check = CheckAgent("check", self)
+        self.work = agents.WorkAgent("work", self)
+        self.done = agents.DoneAgent("done", self)
+        self.conn = agents.ConnAgent("conn", self)
+        self.term = agents.TermAgent("term", self)
+        self.rreq = agents.RecvRequestAgent("rreq", self)
+        self.rdone = agents.RecvDoneAgent("rdone", self)
+        self.check = agents.CheckAgent("check", self)
         #: Scenarios (``CarillonSequence``) run on it.
         self.sequencer = VirtualSequencer("sequencer", self)
-        self._transport_agents = (self.work, self.done, self.conn, self.term)
-        self._receive_agents = (self.rreq, self.rdone)
-        self._window_agents = (self.check,)
+        #: Of the transport's side, of the receive path, of the checks: those that there are.
+        self._extra: tuple[tuple[BfmAgent, ...], ...] = (
+            *((self.work, self.done, self.conn, self.term), (self.rreq, self.rdone)),
+            (self.check,),
+        )
         run: RunConfig = self.cdb_get(RUN)
         self.seed = run.seed
         self.host = Adapter(self)
@@ -89,28 +79,27 @@ class CarillonEnv(uvm_env):
         receiver = Receiver(self.seed, self.rreq, self.rdone, self.memory)
         responder = Responder(self.check, self.memory)
         self.transport = Transport(self.seed, self.done, self.conn, receiver, responder)
-        hooks = Hooks(
-            mem_write=self.memory.write_line,
-            interrupt=self.host.on_interrupt,
-            completion=self.completions.taken,
-            request=self.doorbells.accepted,
-            response=self.doorbells.responded,
-            credit_request=self.credits.taken,
-            credit_answer=self.credits.answered,
-            read_data=self.doorbells.read_data,
-            control_write=self.control.responded,
-            control_read=self.control.read_data,
-            work=self.transport.work,
-            done=self.transport.done,
-            conn=self.conn.taken,
-            term=self.transport.term,
-            rreq=receiver.requested,
-            scatter=receiver.answered,
-            rdone=receiver.done,
-            check=responder.checked,
-            verdict=responder.answered,
-        )
-        self.harness = Harness(cocotb.top, self._on_block, hooks)
+        hooks: Hooks = {
+            beats.Interrupt: self.host.on_interrupt,
+            beats.Completion: self.completions.taken,
+            beats.DoorbellRequest: self.doorbells.accepted,
+            beats.DoorbellResponse: self.doorbells.responded,
+            beats.CreditRequest: self.credits.taken,
+            beats.CreditAnswer: self.credits.answered,
+            DoorbellRead: self.doorbells.read_data,
+            ControlWrite: self.control.responded,
+            ControlRead: self.control.read_data,
+            beats.WorkBeat: self.transport.work,
+            beats.DoneReport: self.transport.done,
+            beats.ConnReport: self.conn.taken,
+            beats.TermRequest: self.transport.term,
+            beats.RecvRequest: self.rreq.taken,
+            beats.ScatterAnswer: receiver.answered,
+            beats.RecvDone: receiver.done,
+            beats.AccessCheck: self.check.taken,
+            beats.AccessVerdict: responder.answered,
+        }
+        self.harness = Harness(cocotb.top, self._on_block, hooks, self.memory.write_line)
         self.config: Config | None = None
         #: Records delivered so far.
         self.records = 0
@@ -124,9 +113,14 @@ class CarillonEnv(uvm_env):
         self._held: list[Record] = []
 
     def connect_phase(self) -> None:
-        self.sequencer.connect(self.doorbells, self.control, self.completions, self.credits)
-        extra = (*self._transport_agents, *self._receive_agents, *self._window_agents)
-        for agent in (*self.agents, *extra):
+        # In the full engine completions and credits have no pins.
+        self.sequencer.interfaces = {
+            "pages": self.doorbells.sequencer,
+            "control": self.control.sequencer,
+            "completions": self.completions.sequencer,
+            "credits": self.credits.sequencer,
+        }
+        for agent in chain(self.agents, *self._extra):
             agent.connect_harness(self.harness)
 
     # -- subscribers -------------------------------------------------------------------------------
@@ -185,37 +179,15 @@ class CarillonEnv(uvm_env):
         control = self.control
         ident = await control.value(Reg.ID)
         assert ident == ID_VALUE, f"ID register reads {ident:#x}"
-        cap0 = CAP0.unpack(await control.value(Reg.CAP0))
-        cap1 = CAP1.unpack(await control.value(Reg.CAP1))
-        cap2 = CAP2.unpack(await control.value(Reg.CAP2))
-        cap3 = CAP3.unpack(await control.value(Reg.CAP3))
-        cap4 = CAP4.unpack(await control.value(Reg.CAP4))
-        cap5 = CAP5.unpack(await control.value(Reg.CAP5))
-        cap6 = CAP6.unpack(await control.value(Reg.CAP6) if self.harness.windows else 0)
-        self.config = Config(
-            num_cq=cap0["num_cq"],
-            num_eq=cap1["num_eq"],
-            num_pages=cap0["num_pages"],
-            idx_w=cap1["idx_w"],
-            max_log2=cap1["max_log2"],
-            max_writes=cap2["max_writes"],
-            mod_tick=cap2["mod_tick"],
-            num_qp=cap3["num_qp"],
-            sq_log2=cap3["sq_log2"],
-            burst=cap3["burst"],
-            num_srq=cap4["num_srq"],
-            rq_log2=cap4["rq_log2"],
-            srq_log2=cap4["srq_log2"],
-            rx_log2=cap5["rx_log2"],
-            num_mr=cap5["num_mr"],
-            num_mw=cap6["num_mw"],
-        )
-        if self.config.num_qp and self.work not in self.agents:
-            self.agents += self._transport_agents
-        if self.config.num_srq and self.rreq not in self.agents:
-            self.agents += self._receive_agents
-        if self.config.num_mw and self.check not in self.agents:
-            self.agents += self._window_agents
+        caps: dict[str, int] = {}
+        for reg, layout in _CAPS.items():
+            if reg != Reg.CAP6 or self.harness.windows:
+                caps |= layout.unpack(await control.value(reg))
+        self.config = Config(**caps)
+        for there, extra in zip(
+            (self.config.num_qp, self.config.num_srq, self.config.num_mw), self._extra, strict=True
+        ):
+            self.agents += [agent for agent in extra if there and agent not in self.agents]
         self.mem.num_cq = self.config.num_cq
 
     async def sync(self) -> None:
@@ -256,7 +228,10 @@ class CarillonEnv(uvm_env):
         if self._held or control.finished or control.hold_after is not None:
             records = self._in_order(records)
         if records:
-            self._deliver(records)
+            self.records += len(records)
+            self.ap.write(records)
+            for agent in self.agents:
+                agent.monitor.write(records)
         self.news.set()
 
     def _in_order(self, records: list[Record]) -> list[Record]:
@@ -281,23 +256,6 @@ class CarillonEnv(uvm_env):
             take(hold)
         self._held = waiting
         return ready
-
-    def _deliver(self, records: list[Record]) -> None:
-        self.records += len(records)
-        self.ap.write(records)
-        by_kind: dict[type, list[Record]] | None = None
-        for agent in self.agents:
-            if agent.monitor.ap.subscribers:
-                if by_kind is None:
-                    by_kind = {}
-                    for record in records:
-                        by_kind.setdefault(type(record), []).append(record)
-                merged: list[Record] = []
-                for kind in agent.reports:
-                    merged += by_kind.get(kind, [])
-                if len(agent.reports) > 1:
-                    merged.sort(key=lambda r: r.cycle)
-                agent.monitor.write(merged)
 
     def stop(self) -> None:
         """End of the test."""

@@ -32,7 +32,8 @@ def note_failure(error: Exception, cycle: int, time_ps: int) -> None:
     path = Path(os.environ.get(VARIABLE, ""))
     if not path.name or path.exists():
         return
-    found = {name: getattr(error, name) for name in _DETAILS if hasattr(error, name)}
+    # Other exceptions have an ``obj``, too: any object.
+    found = {name: getattr(error, name) for name in _DETAILS if hasattr(error, "rule")}
     found |= {"error": type(error).__name__, "text": str(error).partition("\n")[0]}
     path.write_text(json.dumps({**found, "cycle": cycle, "time_ps": time_ps}))
 

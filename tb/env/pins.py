@@ -14,7 +14,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import cocotb
@@ -30,36 +29,28 @@ _GRANTED = RSV_ANSWER["granted"].mask
 _HALF = (1 << 256) - 1
 _X_TO_0 = str.maketrans("XZUWxzuw-", "000000000")
 
-#: Ports of one beat: name, and the record of a cycle and of the port's signals.
-_STREAMS: dict[str, Callable[[int, Callable[[str], int]], Record]] = {
-    "s_axis_cpl": lambda cycle, get: _completion(cycle, get),
-    "s_axi_b": lambda cycle, get: beats.DoorbellResponse(
-        cycle, get("id"), get("resp"), get("user")
-    ),
-    "s_axis_rsv": lambda cycle, get: beats.CreditRequest(cycle, get("tdata")),
-    "m_axis_rsv": lambda cycle, get: beats.CreditAnswer(cycle, bool(get("tdata") & _GRANTED)),
-    "m_axis_irq": lambda cycle, get: beats.Interrupt(cycle, get("tdata")),
-    "m_axis_work": lambda cycle, get: beats.WorkBeat(
-        cycle, get("tdest"), bool(get("tlast")), get("tuser"), get("tdata")
-    ),
-    "s_axis_done": lambda cycle, get: beats.DoneReport(cycle, get("tdata")),
-    "s_axis_conn": lambda cycle, get: beats.ConnReport(cycle, get("tdata")),
-    "m_axis_term": lambda cycle, get: beats.TermRequest(cycle, get("tdata")),
-    "s_axis_rreq": lambda cycle, get: beats.RecvRequest(cycle, get("tdata")),
-    "m_axis_scatter": lambda cycle, get: beats.ScatterAnswer(
-        cycle, get("tdest"), get("tuser"), get("tdata")
-    ),
-    "s_axis_rdone": lambda cycle, get: beats.RecvDone(cycle, get("tdata")),
-    "s_axis_check": lambda cycle, get: beats.AccessCheck(cycle, get("tdata")),
-    "m_axis_verdict": lambda cycle, get: beats.AccessVerdict(cycle, get("tdata")),
+#: Ports of one beat: the record, and the signals in the order of its fields.
+_STREAMS: dict[str, tuple[Callable[..., Record], tuple[str, ...]]] = {
+    "s_axis_cpl": (lambda *beat: _completion(*beat), ("tkeep", "tuser", "tdest", "tdata")),
+    "s_axi_b": (beats.DoorbellResponse, ("id", "resp", "user")),
+    "s_axis_rsv": (beats.CreditRequest, ("tdata",)),
+    "m_axis_rsv": (lambda at, data: beats.CreditAnswer(at, bool(data & _GRANTED)), ("tdata",)),
+    "m_axis_irq": (beats.Interrupt, ("tdata",)),
+    "m_axis_work": (beats.WorkBeat, ("tdest", "tlast", "tuser", "tdata")),
+    "s_axis_done": (beats.DoneReport, ("tdata",)),
+    "s_axis_conn": (beats.ConnReport, ("tdata",)),
+    "m_axis_term": (beats.TermRequest, ("tdata",)),
+    "s_axis_rreq": (beats.RecvRequest, ("tdata",)),
+    "m_axis_scatter": (beats.ScatterAnswer, ("tdest", "tuser", "tdata")),
+    "s_axis_rdone": (beats.RecvDone, ("tdata",)),
+    "s_axis_check": (beats.AccessCheck, ("tdata",)),
+    "m_axis_verdict": (beats.AccessVerdict, ("tdata",)),
 }
 
 
-def _completion(cycle: int, get: Callable[[str], int]) -> Record:
-    dest, data, keep = get("tdest"), get("tdata"), get("tkeep")
-    return beats.Completion(
-        cycle, keep, get("tuser"), (dest & 0xFFFF, dest >> 16), (data & _HALF, data >> 256)
-    )
+def _completion(cycle: int, keep: int, silent: int, dest: int, data: int) -> Record:
+    dests, lanes = (dest & 0xFFFF, dest >> 16), (data & _HALF, data >> 256)
+    return beats.Completion(cycle, keep, silent, dests, lanes)
 
 
 class Pins:
@@ -168,15 +159,13 @@ class Pins:
         return []
 
     def _beats(self) -> list[Record]:
-        return [
-            _STREAMS[port](self.cycle, partial(self._field, _valid(port)))
-            for port in self._streams
-            if self._fires(port)
-        ]
-
-    def _field(self, valid: str, name: str) -> int:
-        base = valid.removesuffix("tvalid") if name[0] == "t" else valid.removesuffix("valid")
-        return self._get(base + name)
+        found = []
+        for port in self._streams:
+            if self._fires(port):
+                record, signals = _STREAMS[port]
+                names = (f"{port}_{name}" if name[0] == "t" else port + name for name in signals)
+                found.append(record(self.cycle, *map(self._get, names)))
+        return found
 
     # -- commands ----------------------------------------------------------------------------------
 

@@ -74,22 +74,16 @@ def _run(args: argparse.Namespace) -> int:
         return run_coverage(args.test.replace(",", " ").split(), args.point)
     from tb.runner.cluster import started
 
-    wait_s = whole_number("CLUSTER_WAIT", args.cluster_wait)
+    seed, wait_s = whole_number("SEED", args.seed), whole_number("CLUSTER_WAIT", args.cluster_wait)
     with started(args.cluster, whole_number("JOBS", args.jobs, 4096), wait_s) as jobs:
-        return _campaign(args, jobs)
+        if args.command == "soak":
+            from tb.runner.soak import run_soak
 
-
-def _campaign(args: argparse.Namespace, jobs: int | None) -> int:
-    if args.command == "mutate":
+            return run_soak(whole_number("N", args.completions, 10**12), seed, jobs)
         from tb.runner.mutate import run_mutate
 
-        count, seed = whole_number("COUNT", args.count), whole_number("SEED", args.seed)
-        prove = whole_number("PROVE", args.prove_seconds)
+        count, prove = whole_number("COUNT", args.count), whole_number("PROVE", args.prove_seconds)
         return 1 if run_mutate(count or 1000, seed or 1, args.module, jobs, prove or 60) else 0
-    from tb.runner.soak import run_soak
-
-    target, seed = whole_number("N", args.completions, 10**12), whole_number("SEED", args.seed)
-    return run_soak(target, seed, jobs)
 
 
 def _jobs(args: argparse.Namespace) -> int:

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import json
 import operator
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tb.runner.common import ROOT, SIM_BUILD, RunnerError, relative, write_whole
-from tb.runner.discover import Job, Module, read_module
+from tb.runner.discover import Job, read_module
 from tb.runner.regress import build_all, run_job, table
 
 FOLDER = ROOT / "tb" / "bench"
@@ -51,42 +52,30 @@ def format_metrics(found: Metrics) -> str:
     return text
 
 
-def bench_jobs(seed: int) -> list[tuple[Module, Job]]:
-    """One job for each module of measurements."""
-    paths = sorted(FOLDER.glob("bench_*.py"))
-    if not paths:
-        raise RunnerError(f"{relative(FOLDER)}/bench_*.py not found: they hold the measurements")
-    modules = [read_module(path) for path in paths]
-    return [(m, Job(m.module, m.short, "all", seed, m.builds[0], "verilator")) for m in modules]
-
-
-def run_bench(seed: int = 1) -> int:
-    jobs = bench_jobs(seed)
+def run_bench() -> int:
+    modules = [read_module(path) for path in sorted(FOLDER.glob("bench_*.py"))]
+    jobs = [Job(m.module, m.short, "all", 1, m.builds[0], "verilator") for m in modules]
     SIM_BUILD.mkdir(exist_ok=True)
-    raw = SIM_BUILD / "bench_raw.json"
-    for old in (raw, SIM_BUILD / "bench.json"):
+    raw, out = SIM_BUILD / "bench_raw.json", SIM_BUILD / "bench.json"
+    for old in (raw, out):
         old.unlink(missing_ok=True)
-    builds = build_all([job for _, job in jobs], fast=True)
+    builds = build_all(jobs, fast=True)
     seconds = 0.0
-    for module, job in jobs:
+    for module, job in zip(modules, jobs, strict=True):
         print(f"measuring: {', '.join(module.tests)}", flush=True)
-        result = run_job(
-            job,
-            builds[job.build],
-            extra_env={"CARILLON_BENCH_OUT": str(raw)},
-            pattern=rf"^{module.module.replace('.', '[.]')}\.",
-        )
+        env = {"CARILLON_BENCH_OUT": str(raw)}
+        pattern = rf"^{re.escape(module.module)}\."
+        result = run_job(job, builds[job.build], extra_env=env, pattern=pattern)
         seconds += result.wall_s
         if not result.verdict.ok:
             print(f"bench: {result.verdict.status}: {result.verdict.message}")
             print(f"  log: {relative(result.log)}")
             return 1
     found = read_metrics(raw)
-    write_whole(SIM_BUILD / "bench.json", json.dumps(found.metrics, indent=1) + "\n")
-    print(f"\n{format_metrics(found)}")
+    write_whole(out, json.dumps(found.metrics, indent=1) + "\n")
     missed = sum(found.state(name) not in ("", "ok") for name in found.metrics)
     print(
-        f"\nbench: {len(found.metrics)} metric(s), {missed} missed goal(s), "
-        f"{seconds:.1f} s; written to {relative(SIM_BUILD / 'bench.json')}"
+        f"\n{format_metrics(found)}\n\nbench: {len(found.metrics)} metric(s), {missed} missed "
+        f"goal(s), {seconds:.1f} s; written to {relative(out)}"
     )
     return 1 if missed else 0

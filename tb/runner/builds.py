@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tb.runner.common import INCLUDES, ROOT, SIM_BUILD, RunnerError, nearest, relative
-from tb.runner.listed import read_yaml
+from tb.runner.listed import parse, read_yaml
 
 BUILDS_YAML = ROOT / "tb" / "builds.yaml"
 
@@ -27,18 +27,15 @@ class BuildConfig:
     """Further Verilator options."""
     sim_args: tuple[str, ...] = ()
     """Further arguments of the simulation itself, plusargs too."""
-    public: str = ""
-    """File (.vlt) with the signals that Python may touch; "all" opens everything (and is slower).
-    Without it: tb/hdl/public.vlt, or public_TOPLEVEL.vlt for other top levels, if present."""
     simulators: tuple[str, ...] = ("verilator", "icarus")
-    clock_ns: float = 4.0
-    """Clock period, for the cycles/s of the report."""
     timeout_s: float = 300.0
     """Limit of one job, in seconds of processor time."""
     fast: bool = False
     """For speed measurements: no assertions, no random initial values."""
     coverage: bool = False
     """Counts code coverage of hdl/ (Verilator only)."""
+    place: Path | None = None
+    """Of a build with another design: its folder. Not a key of tb/builds.yaml."""
 
     def source_files(self) -> list[Path]:
         found: list[Path] = []
@@ -52,58 +49,42 @@ class BuildConfig:
             found += [path for path in matches if path not in found]
         return found
 
-    def public_file(self) -> Path | None:
-        if self.public == "all":
-            return None
-        if self.public:
-            path = ROOT / self.public
-            if not path.is_file():
-                raise RunnerError(f"build {self.name}: `public` names {self.public}: no such file")
-            return path
+    def public_file(self) -> Path:
+        """Names the signals that Python may touch."""
         suffix = "" if self.toplevel == BuildConfig.toplevel else f"_{self.toplevel}"
-        path = ROOT / "tb" / "hdl" / f"public{suffix}.vlt"
-        return path if path.is_file() else None
+        return ROOT / "tb" / "hdl" / f"public{suffix}.vlt"
 
     def folder(self, sim: str, waves: bool) -> Path:
+        if self.place:
+            return self.place
         marks = {"fast": self.fast, "coverage": self.coverage, "waves": waves}
         variant = "".join(f"-{mark}" for mark, present in marks.items() if present)
         return SIM_BUILD / "build" / f"{sim}-{self.name}{variant}"
 
 
-_KEYS = {item.name: item for item in fields(BuildConfig) if item.name != "name"}
+_LISTS = {item.name for item in fields(BuildConfig) if str(item.type).startswith("tuple")}
 
 
-def _entry(name: str, data: object, base: BuildConfig) -> BuildConfig:
-    if data is None:
-        data = {}
+def _entry(name: str, data: Any, base: BuildConfig) -> BuildConfig:
     where = f"{relative(BUILDS_YAML)}: {name}"
     if not isinstance(data, dict):
         raise RunnerError(f"{where}: must be a mapping, not {data!r}")
-    values: dict[str, Any] = {}
-    for key, value in data.items():
-        if key not in _KEYS:
-            raise RunnerError(f"{where}: unknown key {key}; known: {', '.join(_KEYS)}")
-        default = getattr(BuildConfig(), key)
-        if isinstance(default, tuple):
-            value = tuple(str(v) for v in ([value] if isinstance(value, str) else value))
-        elif isinstance(default, float) and type(value) is int:
-            value = float(value)
-        if not isinstance(value, type(default)):
-            raise RunnerError(f"{where}: {key} must be a {type(default).__name__}, not {value!r}")
-        values[key] = value
-    return replace(base, name=name, **values)
+    # A list of one may be written as it.
+    lists = {key: [data[key]] for key in data.keys() & _LISTS if isinstance(data[key], str)}
+    found = parse(BuildConfig, data | lists, where)
+    return replace(base, **{key: getattr(found, key) for key in data}, name=name)
 
 
 def load_builds(path: Path = BUILDS_YAML) -> dict[str, BuildConfig]:
     data = (read_yaml(path) if path.is_file() else None) or {}
     if not isinstance(data, dict):
         raise RunnerError(f"{relative(path)}: must map build names to settings")
-    default = _entry("default", data.get("default"), BuildConfig())
-    builds = {"default": default}
-    for name, entry in data.items():
-        if name != "default":
-            builds[str(name)] = _entry(str(name), entry, default)
-    return builds
+    default = _entry("default", data.get("default") or {}, BuildConfig())
+    return {"default": default} | {
+        str(name): _entry(str(name), entry or {}, default)
+        for name, entry in data.items()
+        if name != "default"
+    }
 
 
 def get_build(builds: dict[str, BuildConfig], name: str, sim: str) -> BuildConfig:

@@ -21,6 +21,8 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 from pathlib import Path
 
 import yaml
@@ -50,12 +52,23 @@ class Record:
     hits: int
 
 
+def _union(records: Iterable[Record]) -> int:
+    return reduce(or_, (record.hits for record in records), 0)
+
+
+def _twice(records: Iterable[Record]) -> int:
+    """What at least two of them hit."""
+    once = twice = 0
+    for record in records:
+        twice |= once & record.hits
+        once |= record.hits
+    return twice
+
+
 def cover(records: Sequence[Record], wanted: int, kept: Iterable[Record] = ()) -> list[Record]:
     """Records that hit all of ``wanted`` that any of them does, with those that are ``kept``."""
     chosen = list(kept)
-    left = wanted
-    for record in chosen:
-        left &= ~record.hits
+    left = wanted & ~_union(chosen)
 
     def worth(record: Record) -> float:
         return -(record.hits & left).bit_count() / (record.cost + _START_S)
@@ -65,99 +78,65 @@ def cover(records: Sequence[Record], wanted: int, kept: Iterable[Record] = ()) -
     heapq.heapify(heap)
     while left and heap:
         _, number = heapq.heappop(heap)
-        found = worth(records[number])
-        if not found:
+        if not (found := worth(records[number])):
             continue
         if heap and found > heap[0][0]:
             heapq.heappush(heap, (found, number))
             continue
         chosen.append(records[number])
         left &= ~records[number].hits
-    return _without_redundant(chosen, wanted, set(map(id, kept)))
-
-
-def _without_redundant(chosen: list[Record], wanted: int, kept: set[int]) -> list[Record]:
-    """The dearest go first, if all others hit what they hit."""
-    once = twice = 0
-    for record in chosen:
-        twice |= once & record.hits
-        once |= record.hits
+    # The dearest go first, if all others hit what they hit.
+    needed = set(map(id, kept))
     for record in sorted(chosen, key=lambda record: -record.cost):
-        alone = wanted & record.hits & ~twice
-        if alone or id(record) in kept:
-            continue
-        chosen = [other for other in chosen if other is not record]
-        once = twice = 0
-        for other in chosen:
-            twice |= once & other.hits
-            once |= other.hits
+        if id(record) not in needed and not wanted & record.hits & ~_twice(chosen):
+            chosen = [other for other in chosen if other is not record]
     return chosen
 
 
-def _union(records: Iterable[Record]) -> int:
-    found = 0
-    for record in records:
-        found |= record.hits
-    return found
+def _cheapest(records: Iterable[Record]) -> dict[str, Record]:
+    """Of each test."""
+    first: dict[str, Record] = {}
+    for record in sorted(records, key=lambda record: (record.cost, str(record.job))):
+        first.setdefault(record.job.name, record)
+    return first
 
 
 def choose_quick(
-    records: Sequence[Record],
-    smoke: Iterable[str],
-    kills: Mapping[str, int],
-    seconds: float = SECONDS,
-    builds: int = BUILDS,
+    records: Sequence[Record], smoke: Iterable[str], kills: Mapping[str, int]
 ) -> tuple[list[Record], int]:
     """The jobs, and how many elements none of their builds reaches. ``smoke``: tests that are in
     whatever they hit; ``kills``: mutants by the test that killed them first.
     """
-    wanted = _union(records)
-    builds_of = sorted({record.job.build for record in records})
-    best: tuple[int, float, list[Record]] | None = None
-    for group in itertools.combinations(builds_of, min(builds, len(builds_of))):
-        own = [record for record in records if record.job.build in group]
-        missing = (wanted & ~_union(own)).bit_count()
-        if best and missing > best[0]:
-            continue
-        first: dict[str, Record] = {}
-        for record in sorted(own, key=lambda record: record.cost):
-            first.setdefault(record.job.name, record)
-        found = cover(own, wanted & _union(own), [first[n] for n in smoke if n in first])
-        cost = sum(record.cost for record in found)
-        if not best or (missing, cost) < best[:2]:
-            best = missing, cost, found
-    if best is None:
-        raise RunnerError("no records of any job; run 'make coverage' first")
-    missing, _, chosen = best
-    twice = once = 0
-    for record in chosen:
-        twice |= once & record.hits
-        once |= record.hits
-    used = {record.job.build for record in chosen}
-    tests = {record.job.name for record in chosen}
-    others = [
-        r for r in records if r.job.build in used and r.job.name not in tests and r.cost <= _DEAR_S
+    names = sorted({record.job.build for record in records})
+    groups = [
+        [record for record in records if record.job.build in group]
+        for group in itertools.combinations(names, min(BUILDS, len(names)))
     ]
-    chosen += cover(others, once & ~twice & _union(others))
+    most = max(_union(own).bit_count() for own in groups)
+    best: list[Record] = []
+    for own in (own for own in groups if _union(own).bit_count() == most):
+        first = _cheapest(own)
+        found = cover(own, _union(own), [first[name] for name in smoke if name in first])
+        if not best or sum(r.cost for r in found) < sum(r.cost for r in best):
+            best, of_builds = found, own
+    chosen = best
+    tests = {record.job.name for record in chosen}
+    others = [r for r in of_builds if r.job.name not in tests and r.cost <= _DEAR_S]
+    chosen += cover(others, _union(chosen) & ~_twice(chosen) & _union(others))
     spent = sum(record.cost for record in chosen)
-    there = {record.job.name for record in chosen}
-    killers = [r for r in records if r.job.build in used and r.job.name not in there]
-    killers.sort(key=lambda r: (-kills.get(r.job.name, 0) / (r.cost + _START_S), r.cost))
+    tests = {record.job.name for record in chosen}
+    killers = [r for r in _cheapest(of_builds).values() if r.job.name in kills]
+    killers.sort(key=lambda r: -kills[r.job.name] / (r.cost + _START_S))
     for record in killers:
-        name = record.job.name
-        if name not in there and kills.get(name) and spent + record.cost <= seconds:
+        if record.job.name not in tests and spent + record.cost <= SECONDS:
             chosen.append(record)
-            there.add(name)
             spent += record.cost
-    return chosen, missing
+    return chosen, _union(records).bit_count() - most
 
 
 def choose_nightly(records: Sequence[Record]) -> list[Record]:
     """Jobs that the tier `full` can do without: it has each test at least once."""
-    first: dict[str, Record] = {}
-    for record in sorted(records, key=lambda record: (record.cost, str(record.job))):
-        first.setdefault(record.job.name, record)
-    kept = cover(records, _union(records), list(first.values()))
+    kept = cover(records, _union(records), list(_cheapest(records).values()))
     known = {id(record) for record in kept}
     return [record for record in records if id(record) not in known]
 
@@ -207,7 +186,7 @@ def first_killers(folder: Path = SIM_BUILD / "mutate") -> Counter[str]:
     kills: Counter[str] = Counter()
     for path in folder.glob("*.jsonl"):
         for line in path.read_text().splitlines():
-            fate = json.loads(line)
+            fate = json.loads(line).get("fate", {})
             if fate.get("status") == "killed":
                 kills[fate["by"].split(" seed ")[0]] += 1
     return kills

@@ -20,8 +20,9 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, field
+from functools import lru_cache, reduce
+from operator import or_
 from pathlib import Path
 
 from tb.runner.common import HDL, SIM_BUILD, RunnerError, locked, relative
@@ -104,7 +105,7 @@ def hits_file(job: Job, folder: Path = FOLDER) -> Path:
 
 
 def _is_set(bits: bytes, numbers: Iterable[int]) -> bool:
-    return any(bits[number >> 3] >> (number & 7) & 1 for number in numbers)
+    return len(bits) > 0 and any(bits[n >> 3] >> (n & 7) & 1 for n in numbers)
 
 
 def collect(job: Job, dat: Path, points: Path, folder: Path = FOLDER) -> None:
@@ -135,73 +136,58 @@ def _digest(points: bytes) -> tuple[str, int]:
     return hashlib.sha256(points).hexdigest(), points.count(b"\n")
 
 
+@dataclass
 class Coverage:
     """Points of all builds, and which jobs hit them."""
 
-    def __init__(self) -> None:
-        self.numbers: dict[str, dict[Point, list[int]]] = {}
-        """By build: the numbers of the bits that represent a point."""
-        self.keys: dict[str, list[str]] = {}
-        """By build: Verilator's points."""
-        self.jobs: dict[str, dict[Job, bytes]] = {}
-        """By build: the bits of each job."""
-
-    def add_build(self, build: str, keys: Iterable[str], hdl: Path = HDL) -> None:
-        numbers = self.numbers.setdefault(build, {})
-        self.jobs.setdefault(build, {})
-        self.keys[build] = list(keys)
-        for number, key in enumerate(self.keys[build]):
-            for point in points_of(key, hdl):
-                numbers.setdefault(point, []).append(number)
-
-    def add_job(self, job: Job, bits: bytes) -> None:
-        self.jobs[job.build][job] = bits
+    numbers: dict[str, dict[Point, list[int]]] = field(default_factory=dict)
+    """By build: the numbers of the bits that represent a point."""
+    jobs: dict[str, dict[Job, bytes]] = field(default_factory=dict)
+    """By build: the bits of each job."""
 
     def points(self) -> dict[Point, bool]:
         """Each point, and whether any job hit it."""
         found: dict[Point, bool] = {}
         for build, numbers in self.numbers.items():
             jobs = self.jobs[build].values()
-            size = max(map(len, jobs), default=0)
-            union = 0
-            for bits in jobs:
-                union |= int.from_bytes(bits, "little")
-            merged = union.to_bytes(size, "little")
+            union = reduce(or_, (int.from_bytes(bits, "little") for bits in jobs), 0)
+            merged = union.to_bytes(max(map(len, jobs), default=0), "little")
             for point, own in numbers.items():
-                found[point] = found.get(point, False) or (size > 0 and _is_set(merged, own))
+                found[point] = found.get(point, False) or _is_set(merged, own)
         return dict(sorted(found.items()))
 
-    def jobs_of(self, point: Point) -> list[Job]:
-        """Jobs that hit a point."""
-        return [
-            job
+    def tests_of(self, point: Point) -> list[str]:
+        """Tests that hit a point."""
+        tests = {
+            job.name
             for build, numbers in self.numbers.items()
             if point in numbers
             for job, bits in self.jobs[build].items()
             if _is_set(bits, numbers[point])
-        ]
-
-    def tests_of(self, point: Point) -> list[str]:
-        """Tests that hit a point."""
-        return sorted({job.name for job in self.jobs_of(point)})
+        }
+        return sorted(tests)
 
 
 def load(jobs: Sequence[Job], folder: Path = FOLDER, hdl: Path = HDL) -> Coverage:
     """What these jobs left. A job without coverage, or of another design, is an error."""
     coverage = Coverage()
-    digests: dict[str, str] = {}
+    digests: dict[str, bytes] = {}
     for build in dict.fromkeys(job.build for job in jobs):
         path = _names(build, folder)
         if not path.is_file():
             raise RunnerError(f"no code coverage of build {build}; run 'make coverage'")
-        digests[build], *keys = path.read_text().splitlines()
-        coverage.add_build(build, keys, hdl)
+        digest, *keys = path.read_text().splitlines()
+        digests[build], coverage.jobs[build] = digest.encode(), {}
+        numbers = coverage.numbers[build] = {}
+        for number, key in enumerate(keys):
+            for point in points_of(key, hdl):
+                numbers.setdefault(point, []).append(number)
     for job in jobs:
         path = hits_file(job, folder)
         if not path.is_file():
             raise RunnerError(f"no code coverage of {job.name}, seed {job.seed}, build {job.build}")
         data = path.read_bytes()
-        if data[:_DIGEST] != digests[job.build].encode():
+        if data[:_DIGEST] != digests[job.build]:
             raise RunnerError(f"{relative(path)}: of another design; run 'make coverage' again")
-        coverage.add_job(job, data[_DIGEST:])
+        coverage.jobs[job.build][job] = data[_DIGEST:]
     return coverage

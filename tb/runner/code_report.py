@@ -1,21 +1,113 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Code coverage of a run with --code-coverage: what is missing, and who hit what."""
+"""Code coverage of a run with --code-coverage: what is missing, and who hit what; waivers
+(tb/coverage_waivers.yaml) of points that need not be hit, with reasons.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from tb.runner.code_coverage import FOLDER, KINDS, LEFT_OUT, Coverage, Point, hits_file, load
-from tb.runner.code_waivers import WAIVERS_YAML, Waiver, apply_waivers, load_waivers
-from tb.runner.common import HDL, SIM_BUILD, RunnerError, relative, write_whole
+from tb.runner.common import HDL, ROOT, SIM_BUILD, RunnerError, relative, write_whole
 from tb.runner.discover import Job, find_modules, select_jobs
+from tb.runner.listed import parse, read_list
 from tb.runner.regress import table
-from tb.runner.tiers import nightly_jobs
+from tb.runner.tiers import read_tiers
+
+# -- waivers ---------------------------------------------------------------------------------------
+
+WAIVERS_YAML = ROOT / "tb" / "coverage_waivers.yaml"
+
+
+@dataclass(frozen=True)
+class Waiver:
+    """``points``: a regular expression for the whole label of a point of ``kind`` in ``file``."""
+
+    file: str
+    """A file of hdl/; a regular expression, too."""
+    kind: str
+    points: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.file}: {self.kind}: {self.points}"
+
+
+def load_waivers(path: Path = WAIVERS_YAML) -> list[Waiver]:
+    where = relative(path)
+    waivers = [parse(Waiver, entry, where) for entry in read_list(path, "waivers", empty=True)]
+    for waiver in waivers:
+        if not waiver.reason.strip() or waiver.kind not in KINDS:
+            text = f"needs a reason, and one of the kinds {', '.join(KINDS)}"
+            raise RunnerError(f"{where}: {waiver}: {text}")
+        try:
+            re.compile(waiver.file), re.compile(waiver.points)
+        except re.error as error:
+            raise RunnerError(f"{where}: {waiver}: {error}") from None
+    return waivers
+
+
+@cache
+def _source(path: Path) -> tuple[str, ...]:
+    return tuple(line.strip() for line in path.read_text().splitlines())
+
+
+def labels(points: Iterable[Point], hdl: Path = HDL) -> dict[Point, str]:
+    """What waivers match: the text of the source line, without its number, which changes with every
+    edit; branches: ``else: text``, or, when the line has several of that name, the number of this
+    one from the left: ``cond_then 2: text``.
+    """
+    points = list(points)
+    alike: dict[tuple[str, int, str], list[int]] = {}
+    for point in points:
+        alike.setdefault((point.file, point.line, point.name), []).append(point.column)
+    found = {}
+    for point in points:
+        source, name = _source(next(hdl.rglob(point.file))), point.name
+        text = source[point.line - 1] if 0 < point.line <= len(source) else ""
+        columns = sorted(alike[point.file, point.line, name])
+        if name and len(columns) > 1:
+            name += f" {columns.index(point.column) + 1}"
+        found[point] = f"{name}: {text}" if name else text
+    return found
+
+
+def apply_waivers(
+    points: Mapping[Point, bool], waivers: Sequence[Waiver], hdl: Path = HDL
+) -> tuple[dict[Point, str], list[str]]:
+    """(reasons of the points that are waived, what is wrong with the waivers). A waiver cannot rot:
+    one that matches no point, or a point that was hit, is itself a gap.
+    """
+    known: dict[str, list[tuple[Point, str]]] = {}
+    for point, text in labels(points, hdl).items():
+        known.setdefault(point.file, []).append((point, text))
+    waived: dict[Point, str] = {}
+    gaps: list[str] = []
+    for waiver in waivers:
+        pattern = re.compile(waiver.points)
+        matched = [
+            point
+            for file, own in known.items()
+            if re.fullmatch(waiver.file, file)
+            for point, text in own
+            if point.kind == waiver.kind and pattern.fullmatch(text)
+        ]
+        hit = [point for point in matched if points[point]]
+        if not matched:
+            gaps.append(f"waiver matches nothing: {waiver}")
+        if hit:
+            more = f" and {len(hit) - 1} more" if len(hit) > 1 else ""
+            gaps.append(f"waiver of a point that was hit ({hit[0]}{more}): {waiver}")
+        waived.update((point, waiver.reason) for point in matched if not points[point])
+    return waived, gaps
+
 
 STATES = ("hit", "waived", "missing")
 OUT = SIM_BUILD / "code_coverage.json"
@@ -26,7 +118,7 @@ def jobs_to_measure(patterns: Sequence[str] = ()) -> list[Job]:
     are left out.
     """
     jobs = select_jobs(find_modules(), patterns, sim="verilator")
-    later = frozenset() if patterns else nightly_jobs()
+    later = frozenset() if patterns else read_tiers().nightly
     return [job for job in jobs if job.build not in LEFT_OUT and job.id not in later]
 
 
@@ -57,8 +149,14 @@ class Verdicts:
         return found
 
 
-def decide(points: Mapping[Point, bool], waivers: Sequence[Waiver], hdl: Path = HDL) -> Verdicts:
-    return Verdicts(points, *apply_waivers(points, waivers, hdl))
+def assess(
+    coverage: Coverage, waivers: Sequence[Waiver] | None = None, hdl: Path = HDL
+) -> Verdicts:
+    """``waivers``: instead of those of the project."""
+    points = coverage.points()
+    return Verdicts(
+        points, *apply_waivers(points, load_waivers() if waivers is None else waivers, hdl)
+    )
 
 
 def _percent(count: Counter[str]) -> str:
@@ -147,10 +245,6 @@ def judge_coverage(
         flush=True,
     )
     return [*missing, *verdicts.gaps]
-
-
-def assess(coverage: Coverage, waivers: Path = WAIVERS_YAML) -> Verdicts:
-    return decide(coverage.points(), load_waivers(waivers))
 
 
 def discard(jobs: Iterable[Job], *, whole: bool, folder: Path = FOLDER) -> None:

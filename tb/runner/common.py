@@ -6,6 +6,7 @@ from __future__ import annotations
 import difflib
 import fcntl
 import hashlib
+import json
 import os
 import shutil
 import signal
@@ -13,6 +14,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 SIM_BUILD = ROOT / "sim_build"
@@ -24,6 +26,14 @@ INCLUDES = ("hdl", *sorted({f"hdl/{path.parent.name}" for path in HDL.glob("*/*.
 def hdl_files(pattern: str = "*.v") -> list[Path]:
     """Files of the design, in order of their names."""
     return sorted(HDL.rglob(pattern), key=lambda path: path.name)
+
+
+def bench_files() -> list[Path]:
+    """What simulations are made of, but for the design."""
+    files = [p for place in ("tb", "models") for p in sorted((ROOT / place).rglob("*.py"))]
+    unused = {"selftest", "runner", "bench", "waves"}
+    files = [p for p in files if not unused & set(p.relative_to(ROOT).parts)]
+    return [*files, ROOT / "tb" / "builds.yaml", *sorted((ROOT / "tb" / "hdl").iterdir())]
 
 
 class RunnerError(Exception):
@@ -98,6 +108,29 @@ def write_whole(path: Path, text: str) -> None:
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
+
+
+def merge_entries(
+    path: Path, key: str, found: Iterable[dict[str, Any]], known: Iterable[str]
+) -> None:
+    """Writes a list of entries. Those of an earlier run stay, unless they are found anew or their
+    names are not known any more.
+    """
+    entries = {}
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        entries = {entry[key]: entry for entry in json.loads(path.read_text())}
+    entries |= {entry[key]: entry for entry in found}
+    kept = [entries[name] for name in known if name in entries]
+    write_whole(path, json.dumps(kept, indent=1) + "\n")
+
+
+def replace_once(path: Path, text: str, replacement: str, where: str) -> str:
+    """What a file becomes by the replacement of a text that must occur once in it."""
+    source = path.read_text() if path.is_file() else ""
+    if (count := source.count(text)) != 1:
+        found = "does not occur" if not count else f"occurs {count} times, not once,"
+        raise RunnerError(f"{where}: this {found} in {relative(path)}:\n{text}")
+    return source.replace(text, replacement)
 
 
 def relative(path: Path) -> str:

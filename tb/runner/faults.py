@@ -9,18 +9,17 @@ from __future__ import annotations
 import fnmatch
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from tb.env.harness.facts import VARIABLE as FACTS
 from tb.runner.builds import BuildConfig
-from tb.runner.common import ROOT, SIM_BUILD, RunnerError, nearest, write_whole
-from tb.runner.coverage import VARIABLE as COVERAGE
-from tb.runner.discover import Job, Module, select_jobs
+from tb.runner.common import ROOT, SIM_BUILD, RunnerError, write_whole
+from tb.runner.discover import Job, Module, all_tests, select_jobs
 from tb.runner.listed import parse, read_all
-from tb.runner.regress import Result, job_folder, run_job, table
+from tb.runner.regress import COVERAGE, Result, SimRun, job_folder, run_job, table
 from tb.runner.results import FAILED, PASSED
 from tb.runner.simulator import Execute
 
@@ -53,32 +52,35 @@ class Outcome:
     """What became of a row; without ``problems`` the fault was there and was contained."""
 
     row: Row
-    results: tuple[Result, ...]
-    counts: Counter[str]
+    runs: tuple[SimRun, ...]
+
+    @property
+    def counts(self) -> Counter[str]:
+        """What all runs together have observed."""
+        total: Counter[str] = Counter()
+        for run in self.runs:
+            for name, count in run.counts.items():
+                most = max(total[name], count)
+                total[name] = most if name in _LARGEST else total[name] + count
+        return total
 
     @property
     def problems(self) -> list[str]:
         """Failed runs, and faults that were not there."""
-        bad = [result for result in self.results if not result.verdict.ok]
-        found = [f"{result.job.reproduce()}: {result.verdict.message}" for result in bad]
-        if not self.results:
-            found.append("nothing ran")
-        if not found:
-            found = [
-                f"only {self.counts[name]} {name} observed, not {least}"
-                for name, least in self.row.seen.items()
-                if self.counts[name] < least
-            ]
-        return found
+        failed = [f"{run.job.reproduce()}: {run.cause}" for run in self.runs if not run.passed]
+        if failed or not self.runs:
+            return failed or ["nothing ran"]
+        seen = [(name, self.counts[name], least) for name, least in self.row.seen.items()]
+        return [f"only {n} {name} observed, not {least}" for name, n, least in seen if n < least]
 
     @property
     def observed(self) -> str:
         """For the table."""
         if self.problems:
             return "; ".join(self.problems)
-        names = [*self.row.seen, *(n for n in ("completions",) if n not in self.row.seen)]
+        names = dict.fromkeys([*self.row.seen, "completions"])
         seen = ", ".join(f"{self.counts[name]:,} {name.replace('_', ' ')}" for name in names)
-        return f"contained in {len(self.results)} run(s): {seen}, 0 mismatches"
+        return f"contained in {len(self.runs)} run(s): {seen}, 0 mismatches"
 
     def as_json(self) -> dict[str, Any]:
         """One entry of faults.json."""
@@ -90,8 +92,8 @@ class Outcome:
             "pass": not self.problems,
             "counts": dict(sorted(self.counts.items())),
             "runs": [
-                {"reproduce": r.job.reproduce(), "status": r.verdict.status.lower()}
-                for r in self.results
+                {"reproduce": r.job.reproduce(), "status": "passed" if r.passed else "failed"}
+                for r in self.runs
             ],
         }
 
@@ -112,16 +114,12 @@ def _row(data: object, where: str, known: Iterable[str]) -> Row:
 
 def load_rows(modules: Sequence[Module], path: Path = FAULTS_YAML) -> list[Row]:
     """Reads tb/tests/campaigns/faults.yaml; every way of being wrong is an error."""
-    known = {f"{m.short}.{test}" for m in modules for test in m.tests}
+    known = all_tests(modules)
     return read_all(path, "faults", lambda entry, where: _row(entry, where, known))
 
 
 def choose(rows: Sequence[Row], patterns: Sequence[str]) -> list[Row]:
     """Those whose names match one of the patterns; without patterns all."""
-    for pattern in patterns:
-        if not any(fnmatch.fnmatchcase(row.id, pattern) for row in rows):
-            known = [row.id for row in rows]
-            raise RunnerError(f"FAULT={pattern}: no such fault{nearest(pattern, known)}")
     wanted = patterns or ["*"]
     return [row for row in rows if any(fnmatch.fnmatchcase(row.id, p) for p in wanted)]
 
@@ -135,12 +133,6 @@ def jobs_of(row: Row, modules: Sequence[Module]) -> list[Job]:
 # -- running ---------------------------------------------------------------------------------------
 
 
-def add(total: Counter[str], counts: dict[str, int]) -> None:
-    """Numbers of one more run."""
-    for name, count in counts.items():
-        total[name] = max(total[name], count) if name in _LARGEST else total[name] + count
-
-
 def run_of(job: Job, config: BuildConfig, hosts: Execute | None) -> tuple[Result, dict[str, int]]:
     """One run, and the numbers that it has observed."""
     config = replace(config, timeout_s=TIMEOUT_S)
@@ -150,19 +142,13 @@ def run_of(job: Job, config: BuildConfig, hosts: Execute | None) -> tuple[Result
 
 
 def conclude(
-    rows: Sequence[Row],
-    modules: Sequence[Module],
-    runs: Mapping[Job, tuple[Result, dict[str, int]]],
-    out: Path = OUT,
+    rows: Sequence[Row], modules: Sequence[Module], runs: Sequence[SimRun], out: Path = OUT
 ) -> list[Outcome]:
     """What the runs together say of each row; writes faults.json."""
     outcomes = []
     for row in rows:
-        own = [runs[job] for job in jobs_of(row, modules) if job in runs]
-        total: Counter[str] = Counter()
-        for _, counts in own:
-            add(total, counts)
-        outcomes.append(Outcome(row, tuple(result for result, _ in own), total))
+        jobs = set(jobs_of(row, modules))
+        outcomes.append(Outcome(row, tuple(run for run in runs if run.job in jobs)))
     write_whole(out, json.dumps([outcome.as_json() for outcome in outcomes], indent=1) + "\n")
     return outcomes
 

@@ -3,31 +3,150 @@
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
-from tb.runner import faults, tours
+from tb.env.coverage.bins import BINS
+from tb.runner import faults
 from tb.runner.code_coverage import load
 from tb.runner.code_report import assess, judge_coverage
-from tb.runner.common import RunnerError, relative
-from tb.runner.coverage import merge, missing, summary, write_coverage
-from tb.runner.discover import Job, find_modules, select_jobs
-from tb.runner.regress import Result, job_folder, table
-from tb.runner.results import FAILED, PASSED, Verdict
-from tb.runner.tiers import check_tiers, quick_is_complete
+from tb.runner.common import SIM_BUILD, RunnerError, relative, write_whole
+from tb.runner.discover import TOURS, Job, find_modules, select_jobs
+from tb.runner.regress import SimRun, table, tour_file
+from tb.runner.tiers import check_tiers, read_tiers
 from tb.runner.trace import run_trace
+from tb.tours.catalogue import NAMES, explored
+from tb.tours.graph import Graph, TourError
+from tb.tours.report import Row, rows
+
+# -- transitions driven into the RTL, out of those reachable in the models' graphs (docs/tours.md) -
+
+HEADER = ("model", "states", "reachable", "driven", "%")
 
 
-@dataclass(frozen=True)
-class SimRun:
-    """A simulation that has run."""
+def collect(
+    jobs: Iterable[Job],
+    file_of: Callable[[Job], Path] = tour_file,
+    names: Iterable[str] = NAMES,
+    graph_of: Callable[[str], Graph] = explored,
+) -> list[Row]:
+    """One row for each graph, if every tour is among these jobs; else none."""
+    jobs = list(jobs)
+    every = {job.name for job in select_jobs(find_modules(), [TOURS])}
+    if not every <= {job.name for job in jobs}:
+        return []
+    paths = [path for path in map(file_of, jobs) if path.is_file()]
+    driven = {data["graph"] for path in paths for data in json.loads(path.read_text())}
+    graphs: Mapping[str, Graph] = {name: graph_of(name) for name in names}
+    if unknown := driven - graphs.keys():
+        raise RunnerError(f"tours: {min(unknown)}: not in the catalogue")
+    try:
+        return rows(paths, graphs)
+    except TourError as error:
+        raise RunnerError(f"tours: {error}") from None
 
-    job: Job
-    passed: bool
-    counts: Mapping[str, int] = field(default_factory=dict)
-    """Hits of bins; in the campaign of faults what was observed."""
-    cause: str = ""
+
+def totals(found: Sequence[Row]) -> list[Row]:
+    """One row for each model, named by the part of the graphs' names before the colon."""
+    models: dict[str, list[Row]] = {}
+    for row in found:
+        models.setdefault(row.graph.split(":")[0], []).append(row)
+    return [
+        Row(
+            model,
+            sum(row.states for row in group),
+            sum(row.reachable for row in group),
+            sum(row.driven for row in group),
+            next((row.missing for row in group if row.missing), ""),
+        )
+        for model, group in models.items()
+    ]
+
+
+def cells(row: Row) -> tuple[str, ...]:
+    """A row of the printed table. 100 % is written only where nothing is missing."""
+    percent = 100.0 if row.driven == row.reachable > 0 else min(row.percent, 99.99)
+    return (row.graph, f"{row.states:,}", f"{row.reachable:,}", f"{row.driven:,}", f"{percent:.4g}")
+
+
+def write_tours(found: Sequence[Row], folder: Path = SIM_BUILD) -> Path:
+    """tours.json."""
+    path = folder / "tours.json"
+    data = [
+        {
+            "graph": row.graph,
+            "states": row.states,
+            "transitions_reachable": row.reachable,
+            "transitions_driven": row.driven,
+            "percent": round(row.percent, 4),
+            "missing": row.missing,
+        }
+        for row in found
+    ]
+    write_whole(path, json.dumps(data, indent=1) + "\n")
+    return path
+
+
+def tour_gaps(found: Sequence[Row]) -> list[str]:
+    """Graphs of which not every transition was driven, in sentences."""
+    return [
+        f"{row.graph}: {row.reachable - row.driven} of {row.reachable} transitions not driven, "
+        f"such as {row.missing}"
+        for row in found
+        if row.driven != row.reachable or not row.reachable
+    ]
+
+
+# -- functional coverage ---------------------------------------------------------------------------
+
+
+@dataclass
+class Bin:
+    """Hits of one bin, by test."""
+
+    hits: int = 0
+    tests: dict[str, int] = field(default_factory=dict)
+
+
+def merge(counts: Iterable[tuple[str, Mapping[str, int]]]) -> dict[str, Bin]:
+    """Hits of all jobs, each given as (test, hits by bin)."""
+    merged = {name: Bin() for name in BINS}
+    for test, hits in counts:
+        for name, count in hits.items():
+            if name not in merged:
+                raise RunnerError(f"{test}: hits of a bin that does not exist: {name}")
+            merged[name].hits += count
+            merged[name].tests[test] = merged[name].tests.get(test, 0) + count
+    return merged
+
+
+def write_coverage(merged: Mapping[str, Bin], folder: Path = SIM_BUILD) -> Path:
+    """coverage.json: bin, requirements, hits, and the tests that hit it."""
+    path = folder / "coverage.json"
+    data = {
+        name: {"requirements": BINS[name], "hits": found.hits, "tests": found.tests}
+        for name, found in merged.items()
+    }
+    write_whole(path, json.dumps(data, indent=1) + "\n")
+    return path
+
+
+def missing(merged: Mapping[str, Bin]) -> list[str]:
+    """A sentence for each bin that nobody hit."""
+    return [
+        f"not hit: {name} ({', '.join(BINS[name])})"
+        for name, found in merged.items()
+        if not found.hits
+    ]
+
+
+def summary(merged: Mapping[str, Bin]) -> str:
+    """One line."""
+    hit = sum(found.hits > 0 for found in merged.values())
+    return f"functional coverage: {hit} of {len(merged)} bins hit"
 
 
 @dataclass(frozen=True)
@@ -74,7 +193,7 @@ def conclude(tier: str, runs: Sequence[SimRun]) -> tuple[list[Check], list[str]]
         modules = find_modules()
         check_tiers(job.id for job in select_jobs(modules))
         full = tier in ("full", "nightly")
-        must_hit = full or quick_is_complete()
+        must_hit = full or read_tiers().complete
         if must_hit:
             checked("functional coverage", "sim", "\n".join(missing(merged)), command)
         hits = {name: found.hits for name, found in merged.items()}
@@ -88,50 +207,40 @@ def conclude(tier: str, runs: Sequence[SimRun]) -> tuple[list[Check], list[str]]
 
 def _tours(jobs: Sequence[Job]) -> tuple[list[str], str]:
     """Table of what tours have driven, if all have run; what is wrong with it."""
-    found = tours.collect(jobs)
+    found = collect(jobs)
     if not found:
         return [], ""
-    path = tours.write(found)
-    rows = [tours.cells(row) for row in [*found, *tours.totals(found)]]
+    path = write_tours(found)
+    rows = [cells(row) for row in [*found, *totals(found)]]
     lines = [
         f"transitions of the models' graphs driven into the RTL: {relative(path)}",
-        table(tours.HEADER, rows, right=(1, 2, 3, 4)),
+        table(HEADER, rows, right=(1, 2, 3, 4)),
     ]
-    return lines, "\n".join(tours.gaps(found))
+    return lines, "\n".join(tour_gaps(found))
 
 
-def conclude_coverage(runs: Sequence[SimRun], *, whole: bool) -> tuple[list[Check], list[str]]:
+def conclude_coverage(runs: Sequence[SimRun], *, whole: bool) -> Check:
     """Judges code coverage: of a run of everything every gap is a failure."""
     start = time.process_time()
     failed = sum(not run.passed for run in runs)
+    problem = f"{failed} simulation(s) failed: what they reached counts for nothing"
     try:
-        if failed:
-            raise RunnerError(
-                f"{failed} simulation(s) failed: what they reached counts for nothing"
-            )
-        coverage = load([run.job for run in runs])
-        gaps = judge_coverage(coverage, assess(coverage), complete=whole)
-        problem = "\n".join(gaps) if whole else ""
+        if not failed:
+            coverage = load([run.job for run in runs])
+            gaps = judge_coverage(coverage, assess(coverage), complete=whole)
+            problem = "\n".join(gaps) if whole else ""
     except RunnerError as error:
         problem = str(error)
-    seconds = time.process_time() - start
-    return [Check("code coverage", "sim", problem, seconds, "make coverage")], []
+    return Check("code coverage", "sim", problem, time.process_time() - start, "make coverage")
 
 
-def conclude_faults(
-    runs: Sequence[SimRun], patterns: Sequence[str]
-) -> tuple[list[Check], list[str]]:
-    """One check for each row of the campaign of external faults."""
+def conclude_faults(runs: Sequence[SimRun], patterns: Sequence[str]) -> tuple[list[Check], str]:
+    """One check for each row of the campaign of external faults; the table."""
     modules = find_modules()
     rows = faults.choose(faults.load_rows(modules), patterns)
-    known = {}
-    for run in runs:
-        verdict = Verdict(PASSED if run.passed else FAILED, run.cause)
-        result = Result(run.job, verdict, 0.0, 0.0, job_folder(run.job) / "sim.log")
-        known[run.job] = result, dict(run.counts)
-    outcomes = faults.conclude(rows, modules, known)
+    outcomes = faults.conclude(rows, modules, runs)
     checks = [
         Check(o.row.id, "fault", "\n".join(o.problems), 0.0, f"make faults FAULT={o.row.id}")
         for o in outcomes
     ]
-    return checks, [faults.report(outcomes)]
+    return checks, faults.report(outcomes)

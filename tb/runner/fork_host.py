@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import select
 import subprocess
 import threading
 from collections.abc import Mapping, Sequence
@@ -20,7 +19,7 @@ from tb.runner.common import RunnerError, relative
 from tb.runner.simulator import Ended, forget, kill_group, remember
 
 #: Environment variables of tb/runner/fork_server.py, which only a simulator imports.
-REQUESTS, ANSWERS, MODULES = "CARILLON_FORK_IN", "CARILLON_FORK_OUT", "CARILLON_FORK_MODULES"
+REQUESTS, ANSWERS = "CARILLON_FORK_IN", "CARILLON_FORK_OUT"
 _START_S = 300.0
 _USERS = (
     "tb.runner.fork_server:serve_jobs",
@@ -34,26 +33,27 @@ _USERS = (
 class ForkHost:
     """A simulator process that runs simulations in forks of itself.
 
-    ``command`` and ``env`` are those of an ordinary run, but PYGPI_USERS must name an entry point
-    that serves; its own output goes to host.log in ``folder``. Raises RunnerError if it does not
-    start or ends before it should; the log says why.
+    ``command`` and ``env`` are those of an ordinary run; its own output goes to host.log in
+    ``folder``. Raises RunnerError if it does not start or ends before it should; the log says why.
     """
 
     def __init__(self, command: Sequence[str], env: Mapping[str, str], folder: Path) -> None:
+        self.ended = ""
+        """Why it has ended before it should."""
         self._where = relative(folder / "host.log")
         self._number = 0
-        self._waiting: dict[int, Future[dict[str, Any]]] = {}
+        ready: Future[dict[str, Any]] = Future()
+        self._waiting = {0: ready}
         self._lock = threading.Lock()
-        self._ended = ""
-        self._buffer = b""
         folder.mkdir(parents=True, exist_ok=True)
         theirs_in, self._to = os.pipe()
-        self._from, theirs_out = os.pipe()
+        answers, theirs_out = os.pipe()
+        fds = {REQUESTS: str(theirs_in), ANSWERS: str(theirs_out)}
         with (folder / "host.log").open("w") as log:
             self._process = subprocess.Popen(
                 command,
                 cwd=folder,
-                env={**env, REQUESTS: str(theirs_in), ANSWERS: str(theirs_out)},
+                env={**env, "PYGPI_USERS": ",".join(_USERS), **fds},
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 pass_fds=(theirs_in, theirs_out),
@@ -62,14 +62,15 @@ class ForkHost:
         remember(self._process)
         os.close(theirs_in)
         os.close(theirs_out)
+        threading.Thread(target=self._read, args=(os.fdopen(answers),), daemon=True).start()
         try:
-            #: What the server said when it was ready.
-            self.ready: list[str] = self._line(_START_S)["ready"]
+            ready.result(_START_S)
+        except TimeoutError:
+            self.close()
+            raise RunnerError(f"no answer from the simulator; its log: {self._where}") from None
         except BaseException:
             self.close()
-            os.close(self._from)
             raise
-        threading.Thread(target=self._read, daemon=True).start()
 
     def close(self) -> None:
         """Ends it, with what still runs in it."""
@@ -83,50 +84,30 @@ class ForkHost:
         """Whether a simulation runs in it."""
         return bool(self._waiting)
 
-    @property
-    def ended(self) -> bool:
-        """Whether it has ended before it should."""
-        return bool(self._ended)
-
     def ask(self, request: dict[str, Any]) -> dict[str, Any]:
         """Has it run one simulation and waits for the answer; may be called by several threads."""
         future: Future[dict[str, Any]] = Future()
         with self._lock:
-            if self._ended:
-                raise RunnerError(self._ended)
+            if self.ended:
+                raise RunnerError(self.ended)
             self._number += 1
             self._waiting[self._number] = future
             line = json.dumps({**request, "id": self._number}) + "\n"
             os.write(self._to, line.encode())
         return future.result()
 
-    def _line(self, timeout_s: float | None) -> dict[str, Any]:
-        while b"\n" not in self._buffer:
-            if not select.select([self._from], [], [], timeout_s)[0]:
-                raise RunnerError(f"no answer from the simulator; its log: {self._where}")
-            data = os.read(self._from, 65536)
-            if not data:
-                raise RunnerError(f"the simulator ended; its log: {self._where}")
-            self._buffer += data
-        line, self._buffer = self._buffer.split(b"\n", 1)
-        found: dict[str, Any] = json.loads(line)
-        return found
-
-    def _read(self) -> None:
+    def _read(self, answers: TextIO) -> None:
         """Hands the answers to those who wait for them."""
-        try:
-            while True:
-                line = self._line(None)
+        with answers:
+            while (line := answers.readline()).endswith("\n"):
+                answer = json.loads(line)
                 with self._lock:
-                    future = self._waiting.pop(line["id"])
-                future.set_result(line)
-        except (RunnerError, OSError) as error:
-            with self._lock:
-                self._ended = str(error)
-                for future in self._waiting.values():
-                    future.set_exception(RunnerError(self._ended))
-        finally:
-            os.close(self._from)
+                    future = self._waiting.pop(answer["id"])
+                future.set_result(answer)
+        with self._lock:
+            self.ended = f"the simulator ended; its log: {self._where}"
+            for future in self._waiting.values():
+                future.set_exception(RunnerError(self.ended))
 
 
 class JobHosts:
@@ -138,7 +119,8 @@ class JobHosts:
     def __init__(self, folder: Path, most: int = 12) -> None:
         self._folder = folder
         self._most = most
-        self._hosts: dict[tuple[str, ...], tuple[threading.Lock, list[ForkHost]]] = {}
+        self._hosts: dict[tuple[str, ...], ForkHost] = {}
+        """The last one was used last."""
         self._started = 0
         self._lock = threading.Lock()
 
@@ -150,29 +132,25 @@ class JobHosts:
 
     def close(self) -> None:
         """Ends all servers."""
-        for _lock, started in self._hosts.values():
-            for host in started:
-                host.close()
+        for host in self._hosts.values():
+            host.close()
         self._hosts.clear()
 
     def _host(self, command: Sequence[str], env: Mapping[str, str]) -> ForkHost:
         key = (*command, env.get(COMPILED, ""))
         with self._lock:
-            lock, started = self._hosts.pop(key, (threading.Lock(), []))
-            self._hosts[key] = lock, started
-            idle = [k for k, (_, some) in self._hosts.items() if some and not some[0].busy]
-            for old in idle[: max(0, len(self._hosts) - self._most)]:
-                if old != key:
-                    self._hosts.pop(old)[1][0].close()
-            self._started += not started
-            folder = self._folder / str(self._started)
-        with lock:
-            if started and started[0].ended:
-                started.pop().close()
-            if not started:
-                env = {**env, "PYGPI_USERS": ",".join(_USERS)}
-                started.append(ForkHost(command, env, folder))
-            return started[0]
+            host = self._hosts.pop(key, None)
+            if host and host.ended:
+                host.close()
+                host = None
+            if not host:
+                self._started += 1
+                host = ForkHost(command, env, self._folder / str(self._started))
+            idle = [old for old, one in self._hosts.items() if not one.busy]
+            for old in idle[: max(0, len(self._hosts) + 1 - self._most)]:
+                self._hosts.pop(old).close()
+            self._hosts[key] = host
+            return host
 
     def execute(
         self,

@@ -6,12 +6,11 @@ Starting a simulator and importing the bench takes a second and more, most tests
 milliseconds. Each fork simulates from time 0 as an ordinary run does, so no test sees what another
 one left behind, and one that hangs or crashes takes nothing with it.
 
-Named in PYGPI_USERS (``serve_jobs``, tb/runner/mutate_host.py). Requests come as JSON lines on the
-file descriptor CARILLON_FORK_IN, answers go to CARILLON_FORK_OUT: first ``{"ready": [...]}``, then
-for each request ``{"id", "log", "cpu_s", ...}`` one ``{"id", "status", "seconds", "timeout",
-"said"}``: the exit code (minus the signal that ended it), seconds of processor time, whether it
-was ended for using more than ``cpu_s`` seconds of them or none for long, and what it wrote to its
-pipe. When the other side closes its end, what still runs is killed.
+Named in PYGPI_USERS. Requests come as JSON lines on the file descriptor CARILLON_FORK_IN, answers
+go to CARILLON_FORK_OUT: first ``{"id": 0}``, then for each request ``{"id", "module", "cwd",
+"env", "log", "cpu_s"}`` one ``{"id", "status", "seconds", "timeout"}``: the exit code (minus the
+signal that ended it), seconds of processor time, whether it was ended for using more than ``cpu_s``
+seconds of them or none for long. When the other side closes its end, what still runs is killed.
 """
 
 from __future__ import annotations
@@ -26,7 +25,6 @@ import os
 import select
 import signal
 import sys
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -34,16 +32,11 @@ from typing import Any
 from tb.runner.limits import Watch, limit_cpu
 
 IN, OUT = "CARILLON_FORK_IN", "CARILLON_FORK_OUT"
-#: For servers that import everything at their start (tb/runner/mutate_host.py).
-MODULES = "CARILLON_FORK_MODULES"
 
 Request = dict[str, Any]
 #: ``pyuvm.test()`` asks for the stack at each class, for one frame of it; reading the source lines
 #: of every frame took nearly all of the time that importing the tests does.
 inspect.stack = partial(inspect.stack, 0)
-
-#: Makes a fork the simulation that the request asks for; the second argument is its pipe.
-Become = Callable[[Request, int], None]
 
 
 @dataclass
@@ -54,49 +47,25 @@ class _Child:
     number: int
     watch: Watch
 
-
-def _write_log(path: str) -> None:
-    """What this process prints goes into the file from now on."""
-    log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
-    for stream in (1, 2):
-        os.dup2(log, stream)
-    os.close(log)
-
-
-def _start(request: Request) -> tuple[int, int]:
-    """Forks; (process, what it says can be read here) in the parent, (0, its pipe) in the child."""
-    read, write = os.pipe()
-    pid = os.fork()
-    os.close(write if pid else read)
-    if pid:
-        return pid, read
-    _write_log(request["log"])
-    return 0, write
+    def finish(self) -> Request:
+        """The answer, when it has ended."""
+        _, status, used = os.wait4(self.pid, 0)
+        return {
+            "id": self.number,
+            "status": os.waitstatus_to_exitcode(status),
+            "seconds": used.ru_utime + used.ru_stime,
+            "timeout": self.watch.ended or (os.WIFSIGNALED(status) and self.watch.spent(used)),
+        }
 
 
-def _finish(child: _Child, pipe: int) -> Request:
-    said = b""
-    while part := os.read(pipe, 65536):
-        said += part
-    os.close(pipe)
-    _, status, used = os.wait4(child.pid, 0)
-    return {
-        "id": child.number,
-        "status": os.waitstatus_to_exitcode(status),
-        "seconds": used.ru_utime + used.ru_stime,
-        "timeout": child.watch.ended or (os.WIFSIGNALED(status) and child.watch.spent(used)),
-        "said": said.decode(errors="replace"),
-    }
-
-
-def serve(
-    become: Become,
-    ready: Sequence[str] = (),
-    prepare: Callable[[Request], None] = lambda _request: None,
-) -> None:
-    """Answers requests until there are no more, and ends the process. Returns in the forks only,
-    each of which has become its simulation. ``prepare`` is called before the fork.
+def serve_jobs() -> None:
+    """Entry point, the first one. Answers requests until there are no more, and ends the process.
+    Returns in the forks only, each of which has become its simulation: they differ in their
+    environment only, each is of a test in the module that its request names.
     """
+    from cocotb.regression import RegressionManager
+
+    RegressionManager.setup_pytest_assertion_rewriting()
     requests, out = int(os.environ.pop(IN)), int(os.environ.pop(OUT))
 
     def answer(values: Request) -> None:
@@ -105,33 +74,33 @@ def serve(
     # What is left in a buffer of C's library would be written by each fork.
     ctypes.CDLL(None).fflush(None)
     _keep()
-    answer({"ready": list(ready)})
+    answer({"id": 0})
     running: dict[int, _Child] = {}
     buffer = b""
     while True:
         readable, _, _ = select.select([*running, requests], [], [], 5.0)
         for child in running.values():
             child.watch.look()
-        for pipe in readable:
-            if pipe in running:
-                answer(_finish(running.pop(pipe), pipe))
+        for handle in {*readable} & running.keys():
+            answer(running.pop(handle).finish())
+            os.close(handle)
         if requests not in readable:
             continue
         data = os.read(requests, 65536)
         if not data:
             break
         *lines, buffer = (buffer + data).split(b"\n")
-        for line in lines:
-            request = json.loads(line)
-            prepare(request)
-            pid, pipe = _start(request)
+        for request in map(json.loads, lines):
+            _import(request["module"])
+            pid = os.fork()
             if not pid:
-                for other in (requests, out, *running):
-                    os.close(other)
-                become(request, pipe)
+                for handle in (requests, out, *running):
+                    os.close(handle)
+                _become(request)
                 return
             limit_cpu(pid, request["cpu_s"])
-            running[pipe] = _Child(pid, request["id"], Watch(pid, request["cpu_s"]))
+            watch = Watch(pid, request["cpu_s"])
+            running[os.pidfd_open(pid)] = _Child(pid, request["id"], watch)
     for child in running.values():
         os.kill(child.pid, signal.SIGKILL)
     os._exit(0)
@@ -143,26 +112,8 @@ def _keep() -> None:
     gc.freeze()
 
 
-def _end_at_exit() -> None:
-    """Verilator's own end would wait for a thread of its library that a fork does not have: after
-    main(), files are flushed and the process ends with main's status.
-    """
-    libc = ctypes.CDLL(None)
-    for handler in (libc._exit, libc.fcloseall):  # the last one is called first
-        libc.on_exit(ctypes.cast(handler, ctypes.c_void_p), None)
-
-
-def _become_job(request: Request, _pipe: int) -> None:
-    """What cocotb's entry points, which come next, find at the start of an ordinary run."""
-    _end_at_exit()
-    os.chdir(request["cwd"])
-    os.environ.clear()
-    os.environ.update(request["env"])
-
-
-def _import(request: Request) -> None:
-    """The test's module, once for all of its runs."""
-    name = request["module"]
+def _import(name: str) -> None:
+    """A test's module, once for all of its runs."""
     if name not in sys.modules:
         # A module that cannot be imported fails in the run that asks for it.
         with contextlib.suppress(Exception):
@@ -170,11 +121,17 @@ def _import(request: Request) -> None:
         _keep()
 
 
-def serve_jobs() -> None:
-    """Entry point, the first one: simulations that differ in their environment only, each of a test
-    in the module that its request names.
-    """
-    from cocotb.regression import RegressionManager
-
-    RegressionManager.setup_pytest_assertion_rewriting()
-    serve(_become_job, prepare=_import)
+def _become(request: Request) -> None:
+    """What cocotb's entry points, which come next, find at the start of an ordinary run."""
+    log = os.open(request["log"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+    for stream in (1, 2):
+        os.dup2(log, stream)
+    os.close(log)
+    # Verilator's own end would wait for a thread of its library that a fork does not have: after
+    # main(), files are flushed and the process ends with main's status.
+    libc = ctypes.CDLL(None)
+    for handler in (libc._exit, libc.fcloseall):  # the last one is called first
+        libc.on_exit(ctypes.cast(handler, ctypes.c_void_p), None)
+    os.chdir(request["cwd"])
+    os.environ.clear()
+    os.environ.update(request["env"])

@@ -6,32 +6,92 @@ from __future__ import annotations
 import json
 import os
 import re
-import signal
 import subprocess
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tb.runner import induction
 from tb.runner.common import (
     ROOT,
     SIM_BUILD,
     RunnerError,
+    cpu_used,
     locked,
+    merge_entries,
     prepare_environment,
     relative,
-    write_whole,
+    replace_once,
 )
 from tb.runner.proofs import Plant, Proof, load_proofs
-from tb.runner.simulator import forget, kill_group, remember
+from tb.runner.simulator import execute
+
+# -- k-induction, one assertion at a time ----------------------------------------------------------
+
+#: A SAT solver of its own: faster on one query than the incremental one.
+SOLVER = ("yices-smt2", "--delegate=y2sat")
+HEAD = "(set-option :produce-models true)\n(set-logic QF_AUFBV)\n"
+
+
+def assertions(design: str) -> list[tuple[str, str]]:
+    """(number, name) of each assertion in what Yosys' ``write_smt2`` has written."""
+    found = re.findall(r"^; yosys-smt2-assert (\d+) (\S+)", design, re.M)
+    if [n for n, _ in found] != re.findall(r"^\(define-fun \|\S+_a (\d+)\|", design, re.M):
+        raise RunnerError("an assertion of write_smt2 has no name: it would not be looked at")
+    return found
+
+
+def query(design: str, function: str, cycles: int) -> str:
+    """Satisfiable if the assertion can fail in a cycle that ``cycles`` good ones lead to."""
+    top = re.findall(r"^; yosys-smt2-topmod (\S+)", design, re.M)[-1]
+    lines = [HEAD, design]
+    for n in range(cycles + 1):
+        lines.append(f"(declare-fun s{n} () |{top}_s|)")
+        lines += [f"(assert (|{top}_{part}| s{n}))" for part in "uh"]
+        lines.append(f"(assert (not (|{top}_is| s{n})))")
+        if n < cycles:
+            lines.append(f"(assert (|{top}_a| s{n}))")
+        if n:
+            lines.append(f"(assert (|{top}_t| s{n - 1} s{n}))")
+    lines += [f"(assert (not (|{top}_a {function}| s{cycles})))", "(check-sat)", ""]
+    return "\n".join(lines)
+
+
+def prove(path: Path, depth: int, limit_s: float) -> tuple[tuple[str, ...], int]:
+    """(assertions that no induction of at most ``depth`` cycles proves, longest one needed).
+
+    Asked about many assertions at once the solver may need a hundred times as long as for one after
+    the other, if each is easy. Sound with a base case of as many cycles: a first violation would
+    have all assertions hold in the ``k`` cycles before it.
+
+    Raises ``TimeoutError`` after ``limit_s`` seconds, ``RunnerError`` if the solver fails.
+    """
+    design, end = path.read_text(), time.monotonic() + limit_s
+    stuck, longest = [], 0
+    for function, name in assertions(design):
+        for cycles in range(1, depth + 1):
+            text = query(design, function, cycles)
+            left = max(1.0, end - time.monotonic())
+            try:
+                done = subprocess.run(
+                    SOLVER, input=text, capture_output=True, text=True, timeout=left, check=False
+                )
+            except subprocess.TimeoutExpired as error:
+                raise TimeoutError(f"{name}: no answer in {limit_s:.0f} s") from error
+            answer = done.stdout.strip()
+            if answer not in ("sat", "unsat"):
+                raise RunnerError(f"yices-smt2: {name}: {(answer + done.stderr).strip()[:200]}")
+            if answer == "unsat":
+                longest = max(longest, cycles)
+                break
+        else:
+            stuck.append(name)
+    return tuple(stuck), longest
+
 
 FOLDER = SIM_BUILD / "formal"
 OUT = SIM_BUILD / "formal.json"
 
 PASS, FAIL = "PASS", "FAIL"
-#: sby stops by itself at the time limit of a proof; this is for an sby that hangs.
-GRACE_S = 60.0
 
 
 @dataclass(frozen=True)
@@ -114,12 +174,6 @@ def read_properties(design: str, kind: str) -> tuple[str, ...]:
     return tuple(sorted(names))
 
 
-def _children_cpu_s() -> float:
-    """Processor seconds of all processes that this one has waited for."""
-    now = os.times()
-    return now.children_user + now.children_system
-
-
 def run_proof(proof: Proof, folder: Path, places: dict[str, Path] | None = None) -> Run:
     """Prove ``proof`` in ``folder``; ``places``: copies of files that are read instead."""
     if proof.mode != "prove" or not proof.split:
@@ -127,15 +181,15 @@ def run_proof(proof: Proof, folder: Path, places: dict[str, Path] | None = None)
     base = run_sby(proof, folder, places, base=True)
     if base.status != PASS:
         return base
-    design = base.log.parent / "model" / "design_smt2_nomem.smt2"
-    start, used = time.monotonic(), _children_cpu_s()
+    design = folder / proof.id / "model" / "design_smt2_nomem.smt2"
+    start, used = time.monotonic(), cpu_used()
     try:
-        stuck, depth = induction.prove(design, proof.depth, proof.timeout)
+        stuck, depth = prove(design, proof.depth, proof.timeout)
     except TimeoutError:
         return replace(base, status="TIMEOUT")
     if stuck:  # sby leaves a trace
         return replace(run_sby(proof, folder, places), failed=stuck)
-    wall_s, cpu_s = base.wall_s + time.monotonic() - start, base.cpu_s + _children_cpu_s() - used
+    wall_s, cpu_s = base.wall_s + time.monotonic() - start, base.cpu_s + cpu_used() - used
     return replace(base, depth=depth, wall_s=wall_s, cpu_s=cpu_s)
 
 
@@ -144,38 +198,15 @@ def run_sby(
 ) -> Run:
     """One run of sby; ``base``: of an induction its first cycles only."""
     prepare_environment()
-    start, used = time.monotonic(), _children_cpu_s()
+    start = time.monotonic()
     folder.mkdir(parents=True, exist_ok=True)
-    script = folder / f"{proof.id}.sby"
+    script, log, work = folder / f"{proof.id}.sby", folder / f"{proof.id}.log", folder / proof.id
     script.write_text(proof.script(places or {}, base))
-    work = folder / proof.id
-    log = work / "logfile.txt"
-    with subprocess.Popen(
-        ["sby", "-f", script.name],
-        cwd=folder,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
-    ) as process:
-        remember(process)
-        try:
-            text = process.communicate(timeout=proof.timeout + GRACE_S)[0]
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            text = process.communicate()[0]
-        except BaseException:
-            kill_group(process)
-            raise
-        finally:
-            forget(process)
-    try:
-        status = (work / "status").read_text().split()[0]
-    except (OSError, IndexError):
-        status = "ERROR"
-    if not log.is_file():  # sby itself did not start
-        work.mkdir(exist_ok=True)
-        log.write_text(text)
+    with log.open("w") as out:
+        # It stops by itself at the time limit of a proof.
+        ended = execute(["sby", "-f", script.name], folder, os.environ, out, None)
+    text, told = log.read_text(), work / "status"
+    status = told.read_text().split()[0] if told.is_file() else "ERROR"
     # A name that is declared nowhere, or `hierconn` of nothing (where a name is found, flattening
     # removes the attribute), would be a free signal, and what uses it no check.
     notes, design = work / "model" / "design.log", work / "model" / "design.il"
@@ -185,11 +216,10 @@ def run_sby(
     failed, trace, depth = read_log(text)
     kind = "cover" if proof.mode == "cover" else "assert"
     properties = read_properties(made, kind)
-    place = None
-    if trace:
-        place = folder / trace if (folder / trace).is_file() else work / trace
-    wall_s, cpu_s = time.monotonic() - start, _children_cpu_s() - used
-    return Run(status, properties, failed, place, depth, log, wall_s, cpu_s)
+    # sby names it from the one folder or from the other.
+    place = next((at / trace for at in (folder, work) if (at / trace).is_file()), None)
+    wall_s = time.monotonic() - start
+    return Run(status, properties, failed, place, depth, log, wall_s, ended.cpu_s)
 
 
 def judge(run: Run) -> str:
@@ -204,16 +234,10 @@ def judge(run: Run) -> str:
 def plant(fault: Plant, proof: Proof, folder: Path) -> dict[str, Path]:
     """A copy of the file with the mistake in it."""
     source = ROOT / fault.file
-    if not source.is_file():
-        raise RunnerError(f"{proof.id}: breaks_with: no file {fault.file}")
-    text = source.read_text()
-    count = text.count(fault.text)
-    if count != 1:
-        found = "does not occur" if not count else f"occurs {count} times, not once,"
-        raise RunnerError(f"{proof.id}: breaks_with: {fault.text!r} {found} in {fault.file}")
+    where = f"{proof.id}: breaks_with"
     copy = folder / "faulty" / source.name
     copy.parent.mkdir(parents=True, exist_ok=True)
-    copy.write_text(text.replace(fault.text, fault.replacement))
+    copy.write_text(replace_once(source, fault.text, fault.replacement, where))
     return {fault.file: copy}
 
 
@@ -265,20 +289,19 @@ def runs(outcome: Outcome) -> list[Run]:
 
 def explain(outcome: Outcome) -> str:
     """Why an outcome is not as it should be, with the commands that repeat it."""
-    parts = []
-    if outcome.problem and outcome.run:
-        parts.append(f"{outcome.problem}\n  {outcome.proof.statement}")
-        if outcome.run.trace:
-            kind = "stuck induction" if outcome.run.status != FAIL else "counterexample"
-            parts.append(f"  {kind}: gtkwave {relative(outcome.run.trace)}")
-        parts.append(f"  repeat: make formal PROOF={outcome.proof.id}")
-        parts.append(f"  log: {relative(outcome.run.log)}")
+    repeat = f"  repeat: make formal PROOF={outcome.proof.id}"
+    lines = []
+    if (run := outcome.run) and outcome.problem:
+        lines += [outcome.problem, f"  {outcome.proof.statement}"]
+        kind = "stuck induction" if run.status != FAIL else "counterexample"
+        lines += [f"  {kind}: gtkwave {relative(run.trace)}"] if run.trace else []
+        lines += [repeat, f"  log: {relative(run.log)}"]
     for fault, run, problem in outcome.planted:
         if problem:
-            parts.append(f"{problem}\n  {fault.file}: {fault.text} -> {fault.replacement}")
-            parts.append(f"  repeat: make formal PROOF={outcome.proof.id} PLANTED=1")
-            parts += [f"  log: {relative(run.log)}"] if run else []
-    return "\n".join(parts)
+            change = f"  {fault.file}: {fault.text} -> {fault.replacement}"
+            lines += [problem, change, f"{repeat} PLANTED=1"]
+            lines += [f"  log: {relative(run.log)}"] if run else []
+    return "\n".join(lines)
 
 
 def as_json(outcome: Outcome) -> dict[str, object]:
@@ -311,26 +334,16 @@ def as_json(outcome: Outcome) -> dict[str, object]:
     }
 
 
-def merge(path: Path, outcomes: Sequence[Outcome], order: Sequence[str]) -> list[dict[str, object]]:
-    """Entries of an earlier run stay, unless they are of a proof that was run again: a result with
-    planted faults and one without complete each other."""
-    try:
-        old = {item["property"]: item for item in json.loads(path.read_text())}
-    except (OSError, ValueError, KeyError, TypeError):
-        old = {}
-    for outcome in outcomes:
-        new = as_json(outcome)
-        before = old.get(outcome.proof.id)
-        if before and outcome.run is None:
-            new = {**before, "planted": new["planted"]}
-        elif before and not outcome.planted:
-            new["planted"] = before.get("planted", [])
-        old[outcome.proof.id] = new
-    return [old[name] for name in order if name in old]
-
-
-def note(outcome: Outcome) -> None:
-    """Adds one outcome to formal.json."""
-    order = [proof.id for proof in load_proofs()]
+def note(outcome: Outcome, path: Path = OUT) -> None:
+    """Adds one outcome to formal.json: a result with planted faults and one without complete each
+    other.
+    """
+    new = as_json(outcome)
     with locked(FOLDER):
-        write_whole(OUT, json.dumps(merge(OUT, [outcome], order), indent=1) + "\n")
+        old = json.loads(path.read_text()) if path.is_file() else []
+        for before in (entry for entry in old if entry["property"] == outcome.proof.id):
+            if outcome.run is None:
+                new = {**before, "planted": new["planted"]}
+            elif not outcome.planted:
+                new["planted"] = before["planted"]
+        merge_entries(path, "property", [new], [proof.id for proof in load_proofs()])

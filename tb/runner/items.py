@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from tb.runner.proofs import Proof, load_proofs
 from tb.runner.regress import run_job
 from tb.runner.selection import Selection
 from tb.runner.simulator import is_built
-from tb.runner.tiers import nightly_jobs, quick_jobs
+from tb.runner.tiers import read_tiers
 
 SUBJECTS = ("cq", "arm", "post", "receive", "keys", "host", "lib", "interop", "campaigns")
 #: Where an item keeps what its report tells beyond pass and fail (`tb/runner/store.py`: Item).
@@ -73,19 +74,29 @@ WORKER: pytest.StashKey[Worker] = pytest.StashKey()
 
 
 class CheckItem(pytest.Item):
-    """One item that is no Python function. ``facts`` go into its report."""
+    """One item that is no Python function. ``check`` raises what is wrong; ``facts``, of which it
+    may add to those of the item, go into the report.
+    """
 
-    kind = ""
-    group = ""
-    """Key of its recorded cost."""
-
-    def __init__(self, **kwargs: Any) -> None:
+    def __init__(
+        self,
+        kind: str,
+        tiers: Sequence[str],
+        check: Callable[[Facts], None],
+        facts: Facts,
+        **kw: Any,
+    ) -> None:
         # As a text, which pytest splits as it does the ids of what failed last.
-        nodeid = f"{kwargs['parent'].nodeid}::{kwargs['name']}"
-        super().__init__(nodeid=nodeid, **kwargs)
-        path = relative(self.path)
-        self.facts: Facts = {"kind": self.kind, "subject": subject_of(path)}
-        self.group = self.nodeid
+        super().__init__(nodeid=f"{kw['parent'].nodeid}::{kw['name']}", **kw)
+        self.facts: Facts = {"kind": kind, "subject": subject_of(relative(self.path)), **facts}
+        self.group = self.facts.get("group", self.nodeid)
+        """Key of its recorded cost."""
+        self._check = check
+        for tier in tiers:
+            self.add_marker(tier)
+
+    def runtest(self) -> None:
+        self._check(self.facts)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """Our own failures are told in words, without Python's stack."""
@@ -100,7 +111,28 @@ class CheckItem(pytest.Item):
 
 
 class CheckFile(pytest.File):
-    """A file of such items."""
+    """A file of such items, which ``make`` makes."""
+
+    def __init__(self, make: Callable[[CheckFile], Iterator[CheckItem]], **kw: Any) -> None:
+        super().__init__(**kw)
+        self._make = make
+
+    def collect(self) -> Iterator[CheckItem]:
+        return self._make(self)
+
+    def item(
+        self,
+        kind: str,
+        name: str,
+        tiers: Sequence[str],
+        check: Callable[[Facts], None],
+        **facts: Any,
+    ) -> CheckItem:
+        """One of its items."""
+        item: CheckItem = CheckItem.from_parent(
+            self, kind=kind, name=name, tiers=tiers, check=check, facts=facts
+        )
+        return item
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException]) -> Any:  # type: ignore[override]
         """What is wrong with the file is told in words, too."""
@@ -122,70 +154,57 @@ def job_facts(job: Job) -> Facts:
     }
 
 
-class SimItem(CheckItem):
+def _simulate(worker: Worker, job: Job, facts: Facts) -> None:
     """A test with a seed on a build."""
-
-    kind = "sim"
-
-    def __init__(self, job: Job, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.job = job
-        self.group = job.id
-        self.facts |= job_facts(job)
-        self.extra_keyword_matches.add(job.name)
-        self.add_marker("nightly" if job.id in nightly_jobs() else "full")
-        if job.id in quick_jobs():
-            self.add_marker("quick")
-
-    def runtest(self) -> None:
-        worker = self.config.stash[WORKER]
-        result = run_job(self.job, worker.config(self.job), hosts=worker.hosts.execute)
-        verdict = result.verdict
-        self.facts |= {
-            "cpu_s": result.cpu_s,
-            "sim_ns": verdict.sim_ns,
-            "log": relative(result.log),
-            "bins": result.bins,
-        }
-        if not verdict.ok:
-            waves = self.job.reproduce("waves")
-            self.facts |= {
-                "cause": verdict.cause,
-                "signature": verdict.signature,
-                "waves": waves,
-                "traceable": verdict.status == "FAILED" and not _IN_TEST.match(verdict.cause),
-            }
-            # The line that says it all, then what else the exception says.
-            _, _, more = verdict.message.partition("\n")
-            raise CheckFailedError(
-                f"{verdict.cause}\n"
-                f"  repeat: {self.job.reproduce()}\n  waves:  {waves}\n"
-                f"  log:    {relative(result.log)}" + (f"\n{more}" if more else "")
-            )
+    result = run_job(job, worker.config(job), hosts=worker.hosts.execute)
+    verdict, log = result.verdict, relative(result.log)
+    facts |= {"cpu_s": result.cpu_s, "sim_ns": verdict.sim_ns, "log": log, "bins": result.bins}
+    if verdict.ok:
+        return
+    waves = job.reproduce("waves")
+    facts |= {
+        "cause": verdict.cause,
+        "signature": verdict.signature,
+        "waves": waves,
+        "traceable": verdict.status == "FAILED" and not _IN_TEST.match(verdict.cause),
+    }
+    # The line that says it all, then what else the exception says.
+    _, _, more = verdict.message.partition("\n")
+    lines = [
+        verdict.cause,
+        f"  repeat: {job.reproduce()}",
+        f"  waves:  {waves}",
+        f"  log:    {log}",
+    ]
+    raise CheckFailedError("\n".join([*lines, *([more] if more else [])]))
 
 
-class SimFile(CheckFile):
+def sim_file(file: CheckFile) -> Iterator[CheckItem]:
     """A file of simulation tests. It is read, never imported."""
+    worker = file.config.stash[WORKER]
+    module = read_module(file.path)
+    jobs = worker.selection.jobs(module)
+    # What failed last, or is named by its id, may have a seed that the file does not declare.
+    jobs += [job for job in _named(file.config, module) if job not in jobs]
+    for job in jobs:
+        tiers = ["nightly" if job.id in read_tiers().nightly else "full"]
+        tiers += ["quick"] * (job.id in read_tiers().quick)
+        name, check = f"{job.test}[{job.variant}]", partial(_simulate, worker, job)
+        item = file.item("sim", name, tiers, check, group=job.id, **job_facts(job))
+        item.extra_keyword_matches.add(job.name)
+        yield item
 
-    def collect(self) -> Iterator[SimItem]:
-        selection = self.config.stash[WORKER].selection
-        module = read_module(self.path)
-        jobs = selection.jobs(module)
-        # What failed last, or is named by its id, may have a seed that the file does not declare.
-        jobs += [job for job in self._named(module) if job not in jobs]
-        for job in jobs:
-            yield SimItem.from_parent(self, name=f"{job.test}[{job.variant}]", job=job)
 
-    def _named(self, module: Module) -> Iterator[Job]:
-        names = [arg for arg in self.config.args if "::" in arg]
-        if self.config.getoption("lf", False):
-            assert self.config.cache is not None
-            names += self.config.cache.get("cache/lastfailed", {})
-        patterns = self.config.stash[WORKER].selection.patterns or ("*",)
-        for name in names:
-            job = job_of(name, module)
-            if job and any(matches(pattern, module, job.test) for pattern in patterns):
-                yield job
+def _named(config: pytest.Config, module: Module) -> Iterator[Job]:
+    names = [arg for arg in config.args if "::" in arg]
+    if config.getoption("lf", False):
+        assert config.cache is not None
+        names += config.cache.get("cache/lastfailed", {})
+    patterns = config.stash[WORKER].selection.patterns or ("*",)
+    for name in names:
+        job = job_of(name, module)
+        if job and any(matches(pattern, module, job.test) for pattern in patterns):
+            yield job
 
 
 def job_of(nodeid: str, module: Module | None = None) -> Job | None:
@@ -203,141 +222,85 @@ def job_of(nodeid: str, module: Module | None = None) -> Job | None:
     return Job(name, short, test, int(seed), build, sim)
 
 
-class FaultItem(CheckItem):
+def _fault(worker: Worker, job: Job, facts: Facts) -> None:
     """A run that rows of tb/tests/campaigns/faults.yaml ask for; it counts what it has observed."""
-
-    kind = "fault"
-
-    def __init__(self, job: Job, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.job = job
-        self.facts |= job_facts(job)
-        self.add_marker("nightly")
-
-    def runtest(self) -> None:
-        worker = self.config.stash[WORKER]
-        result, counts = faults.run_of(self.job, worker.config(self.job), worker.hosts.execute)
-        self.facts |= {"counts": counts, "cpu_s": result.cpu_s, "log": relative(result.log)}
-        if not result.verdict.ok:
-            self.facts["signature"] = result.verdict.signature
-            raise CheckFailedError(f"{result.verdict.message}\n  repeat: {self.job.reproduce()}")
+    result, counts = faults.run_of(job, worker.config(job), worker.hosts.execute)
+    facts |= {"counts": counts, "cpu_s": result.cpu_s, "log": relative(result.log)}
+    if not result.verdict.ok:
+        facts["signature"] = result.verdict.signature
+        raise CheckFailedError(f"{result.verdict.message}\n  repeat: {job.reproduce()}")
 
 
-class FaultFile(CheckFile):
+def fault_file(file: CheckFile) -> Iterator[CheckItem]:
     """tb/tests/campaigns/faults.yaml; --only chooses its rows."""
-
-    def collect(self) -> Iterator[FaultItem]:
-        modules = find_modules()
-        rows = faults.choose(faults.load_rows(modules), only(self.config))
-        for job in dict.fromkeys(job for row in rows for job in faults.jobs_of(row, modules)):
-            yield FaultItem.from_parent(self, name=job.id, job=job)
+    modules, worker = find_modules(), file.config.stash[WORKER]
+    rows = faults.choose(faults.load_rows(modules), only(file.config))
+    for job in dict.fromkeys(job for row in rows for job in faults.jobs_of(row, modules)):
+        check = partial(_fault, worker, job)
+        yield file.item("fault", job.id, ["nightly"], check, **job_facts(job))
 
 
 # -- lint, proofs, planted faults ------------------------------------------------------------------
 
 
-class LintItem(CheckItem):
+def _lint(check: lint.Check, _: Facts) -> None:
     """One command that must find nothing."""
-
-    kind = "lint"
-
-    def __init__(self, check: lint.Check, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.check = check
-        self.facts["reproduce"] = "make lint"
-        self.add_marker("quick" if check.quick else "full")
-
-    def runtest(self) -> None:
-        ok, text = self.check.run()
-        if not ok:
-            raise CheckFailedError("\n".join(text.splitlines()[:80]))
+    ok, text = check.run()
+    if not ok:
+        raise CheckFailedError("\n".join(text.splitlines()[:80]))
 
 
-class LintFile(CheckFile):
+def lint_file(file: CheckFile) -> Iterator[CheckItem]:
     """pyproject.toml (Python and generated files) or hdl/lint_configs.yaml (the design)."""
+    if file.path.suffix == ".toml":
+        checks = lint.python_checks() + lint.generated_checks()
+    else:
+        checks = lint.hdl_checks() + lint.strict_checks() + lint.module_checks()
+    for check in checks:
+        tiers = ["quick" if check.quick else "full"]
+        yield file.item("lint", check.name, tiers, partial(_lint, check), reproduce="make lint")
 
-    def collect(self) -> Iterator[LintItem]:
-        if self.path.suffix == ".toml":
-            checks = lint.python_checks() + lint.generated_checks()
-        else:
-            checks = lint.hdl_checks() + lint.strict_checks() + lint.module_checks()
-        for check in checks:
-            yield LintItem.from_parent(self, name=check.name, check=check)
 
-
-class ProofItem(CheckItem):
+def _prove(proof: Proof, planted: bool, facts: Facts) -> None:
     """A proof, or all planted faults that it must refute."""
-
-    kind = "proof"
-
-    def __init__(self, proof: Proof, planted: bool, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.proof, self.planted = proof, planted
-        self.facts["reproduce"] = f"make formal PROOF={proof.id}{' PLANTED=1' * planted}"
-        tiers = ["nightly"] if planted else ["full", *(["quick"] if proof.quick else [])]
-        for tier in tiers:
-            self.add_marker(tier)
-
-    def runtest(self) -> None:
-        outcome = formal.attempt(self.proof, not self.planted, self.planted)
-        formal.note(outcome)
-        self.facts["cpu_s"] = sum(run.cpu_s for run in formal.runs(outcome))
-        if outcome.run:
-            self.facts["log"] = relative(outcome.run.log)
-        if not outcome.ok:
-            text = formal.explain(outcome)
-            self.facts["signature"] = f"proof: {self.proof.id}"
-            raise CheckFailedError(text)
+    outcome = formal.attempt(proof, not planted, planted)
+    formal.note(outcome)
+    facts["cpu_s"] = sum(run.cpu_s for run in formal.runs(outcome))
+    facts |= {"log": relative(outcome.run.log)} if outcome.run else {}
+    if not outcome.ok:
+        facts["signature"] = f"proof: {proof.id}"
+        raise CheckFailedError(formal.explain(outcome))
 
 
-class ProofFile(CheckFile):
+def proof_file(file: CheckFile) -> Iterator[CheckItem]:
     """A file of formal/."""
+    for proof in load_proofs(file.path):
+        command = f"make formal PROOF={proof.id}"
+        tiers, check = ["full", *["quick"] * proof.quick], partial(_prove, proof, False)
+        yield file.item("proof", proof.id, tiers, check, reproduce=command)
+        if proof.breaks_with:
+            name, check = f"{proof.id}[planted]", partial(_prove, proof, True)
+            command += " PLANTED=1"
+            yield file.item("proof", name, ["nightly"], check, reproduce=command)
 
-    def collect(self) -> Iterator[ProofItem]:
-        proofs = load_proofs(self.path)
-        for proof in proofs:
-            yield ProofItem.from_parent(self, name=proof.id, proof=proof, planted=False)
-            if proof.breaks_with:
-                name = f"{proof.id}[planted]"
-                yield ProofItem.from_parent(self, name=name, proof=proof, planted=True)
 
-
-class PlantedItem(CheckItem):
+def _plant(fault: negatives.Fault, facts: Facts) -> None:
     """A fault planted in a copy of the design, which tests must find."""
-
-    kind = "planted"
-
-    def __init__(self, fault: negatives.Fault, quick: bool, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.fault = fault
-        self.facts["reproduce"] = f"make negatives FAULT={fault.id}"
-        for tier in ["nightly", *(["quick"] if quick else [])]:
-            self.add_marker(tier)
-
-    def runtest(self) -> None:
-        modules = find_modules()
-        outcome = negatives.attempt(
-            self.fault, negatives.jobs_of(self.fault, modules), load_builds()
-        )
-        self.facts["planted"] = negatives.as_json(outcome)
-        if outcome.problem:
-            logs = "".join(f"\n  log: {relative(r.log)}" for r in outcome.results)
-            raise CheckFailedError(
-                f"{outcome.problem}\n  {self.fault.stands_for}\n"
-                f"  repeat: {self.facts['reproduce']}{logs}"
-            )
+    outcome = negatives.attempt(fault, negatives.jobs_of(fault, find_modules()), load_builds())
+    facts["planted"] = negatives.as_json(outcome)
+    if outcome.problem:
+        lines = [outcome.problem, f"  {fault.stands_for}", f"  repeat: {facts['reproduce']}"]
+        lines += [f"  log: {relative(result.log)}" for result in outcome.results]
+        raise CheckFailedError("\n".join(lines))
 
 
-class PlantedFile(CheckFile):
+def planted_file(file: CheckFile) -> Iterator[CheckItem]:
     """A file of planted faults."""
-
-    def collect(self) -> Iterator[PlantedItem]:
-        faults = negatives.load_faults(self.path)
-        sample = negatives.representatives(negatives.load_faults())
+    for number, fault in enumerate(negatives.load_faults(file.path)):
         # A build takes ten times as long as its test: one for each subject.
-        quick = next((fault for fault in faults if fault in sample), None)
-        for fault in faults:
-            yield PlantedItem.from_parent(self, name=fault.id, fault=fault, quick=fault == quick)
+        tiers, check = ["nightly", *["quick"] * (not number)], partial(_plant, fault)
+        command = f"make negatives FAULT={fault.id}"
+        yield file.item("planted", fault.id, tiers, check, reproduce=command)
 
 
 def tier_of_marks(config: pytest.Config) -> str:
@@ -352,20 +315,20 @@ def file_of(path: Path, parent: pytest.Collector) -> pytest.File | None:
     if not path.is_relative_to(ROOT):
         return None
     place = path.relative_to(ROOT).as_posix()
+    make = None
     if place in ("pyproject.toml", "hdl/lint_configs.yaml"):
-        return LintFile.from_parent(parent, path=path)
-    if place.startswith("formal/") and path.suffix == ".yaml":
-        return ProofFile.from_parent(parent, path=path)
-    if path == faults.FAULTS_YAML:
+        make = lint_file
+    elif place.startswith("formal/") and path.suffix == ".yaml":
+        make = proof_file
+    elif path == faults.FAULTS_YAML:
         # A campaign: it lies among the tests, but runs only where it is named, or at night.
         config = parent.config
         named = any((config.rootpath / arg).resolve() == path for arg in config.args)
-        if not named and (tier_of_marks(config) != "nightly" or only(config)):
-            return None
-        return FaultFile.from_parent(parent, path=path)
-    if path.parent == negatives.FAULTS and path.suffix == ".yaml":
-        return PlantedFile.from_parent(parent, path=path)
-    return None
+        if named or (tier_of_marks(config) == "nightly" and not only(config)):
+            make = fault_file
+    elif path.parent == negatives.FAULTS and path.suffix == ".yaml":
+        make = planted_file
+    return CheckFile.from_parent(parent, path=path, make=make) if make else None
 
 
 def is_sim_file(path: Path) -> bool:

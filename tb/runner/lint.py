@@ -20,7 +20,10 @@ CONFIGS = "hdl/lint_configs.yaml"
 QUICK_SETS = ("defaults", "smallest")
 FILE_LIST = "hdl/carillon.f"
 # As builds with waves do: what is traced, such as the locals of functions, is checked as well.
-VERILATOR = ("verilator", "--lint-only", "--trace-fst", "-Wall", "--default-language", "1364-2005")
+VERILATOR = (
+    *("verilator", "--lint-only", "--trace-fst", "-Wall", "--default-language", "1364-2005"),
+    "hdl/lint.vlt",
+)
 INCLUDE_ARGS = tuple(f"-I{folder}" for folder in INCLUDES)
 
 
@@ -59,14 +62,8 @@ def yosys_finding(line: str) -> bool:
 
 def parameter_sets() -> dict[str, dict[str, object]]:
     """Default parameters, then those of hdl/lint_configs.yaml (name -> {PARAM: value})."""
-    sets: dict[str, dict[str, object]] = {"defaults": {}}
-    path = ROOT / CONFIGS
-    if path.is_file():
-        data = read_yaml(path) or {}
-        if not isinstance(data, dict) or not all(isinstance(v, dict) for v in data.values()):
-            raise RunnerError(f"{CONFIGS}: must map a name to a mapping of parameters to values")
-        sets.update({str(name): values for name, values in data.items()})
-    return sets
+    data: dict[str, dict[str, object]] = read_yaml(ROOT / CONFIGS)
+    return {"defaults": {}, **data}
 
 
 def declared_parameters(text: str) -> set[str]:
@@ -76,12 +73,7 @@ def declared_parameters(text: str) -> set[str]:
 
 def hdl_checks() -> list[Check]:
     sources = tuple(relative(path) for path in hdl_files())
-    known = {}
-    for top in TOPS:
-        if f"hdl/{top}.v" not in sources:
-            raise RunnerError(f"hdl/{top}.v not found: the design's top levels must be there")
-        known[top] = declared_parameters((ROOT / "hdl" / f"{top}.v").read_text())
-    waivers = ("hdl/lint.vlt",) if (ROOT / "hdl" / "lint.vlt").is_file() else ()
+    known = {top: declared_parameters((ROOT / "hdl" / f"{top}.v").read_text()) for top in TOPS}
     sets = parameter_sets()
     for name, values in sets.items():
         if odd := values.keys() - set().union(*known.values()):
@@ -93,7 +85,12 @@ def hdl_checks() -> list[Check]:
             values = {key: value for key, value in every.items() if key in known[top]}
             label = f"({top}, {name})"
             generics = tuple(f"-G{key}={value}" for key, value in values.items())
-            command = (*VERILATOR, *("--top-module", top), *generics, *waivers, *("-F", FILE_LIST))
+            command = (
+                *VERILATOR,
+                *("--top-module", top),
+                *generics,
+                *("hdl/lint.vlt", "-F", FILE_LIST),
+            )
             checks.append(Check(f"verilator -Wall {label}", command, quick=name in QUICK_SETS))
             generics = tuple(f"-P{top}.{key}={value}" for key, value in values.items())
             icarus = ("iverilog", "-g2005", "-Wall", *INCLUDE_ARGS, "-t", "null", "-s", top)
@@ -129,7 +126,7 @@ def module_checks() -> list[Check]:
     return [
         Check(
             f"verilator -Wall {path.stem} alone",
-            (*VERILATOR, *INCLUDE_ARGS, *search, "hdl/lint.vlt", relative(path)),
+            (*VERILATOR, *INCLUDE_ARGS, *search, relative(path)),
             quick=False,
         )
         for path in hdl_files()
@@ -138,10 +135,7 @@ def module_checks() -> list[Check]:
 
 
 def python_checks() -> list[Check]:
-    python = sys.executable
-    folders = tuple(
-        name for name in ("models", "tb", "scripts", "sw") if any((ROOT / name).rglob("*.py"))
-    )
+    python, folders = sys.executable, ("models", "tb", "scripts", "sw")
     checks = [
         Check("floor plan", (python, "-m", "scripts.house")),
         Check("ruff check", (python, "-m", "ruff", "check", "--no-cache", ".")),
@@ -157,5 +151,4 @@ def generated_checks() -> list[Check]:
     return [
         Check(f"{name} up to date", (sys.executable, "-m", f"scripts.{name}", "--check"))
         for name in ("gen_defs", "gen_verbs", "gen_filters", "gen_file_list")
-        if (ROOT / "scripts" / f"{name}.py").is_file()
     ]

@@ -64,6 +64,10 @@ def parse(kind: type[Entry], data: object, where: str) -> Entry:
 def _value(value: Any, form: Any, where: str) -> Any:
     """A value of the type that an annotation names."""
     outer, parts = get_origin(form), get_args(form)
+    if form is Any:
+        return value
+    if form is float and type(value) is int:
+        return float(value)
     if is_dataclass(form):
         return parse(form, value, where)  # type: ignore[arg-type]
     if outer is tuple and isinstance(value, list):

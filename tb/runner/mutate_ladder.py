@@ -8,29 +8,26 @@ from __future__ import annotations
 import itertools
 import threading
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase as fnmatch
+from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
-
-import yaml
 
 from tb.runner.common import ROOT, RunnerError, relative
-from tb.runner.discover import Module, matches, short_name
+from tb.runner.discover import Job, Module, matches
+from tb.runner.listed import parse, read_yaml
 from tb.runner.mutate_netlist import Mutation
 
 MUTATE_YAML = ROOT / "tb" / "tests" / "campaigns" / "mutate.yaml"
 
-SPENT = ("replays", "tests", "proofs")
 KILLED, EQUIVALENT, UNDECIDED, SURVIVED = "killed", "equivalent", "undecided", "survived"
+STATES = (KILLED, EQUIVALENT, UNDECIDED, SURVIVED)
 
 
 @dataclass(frozen=True)
 class Design:
     """A top level under mutation."""
 
-    top: str
     build: str
     tests_of: tuple[str, ...]
 
@@ -39,14 +36,14 @@ class Design:
 class Plan:
     """What tb/tests/campaigns/mutate.yaml says."""
 
-    designs: tuple[Design, ...]
-    seeds: dict[str, int]
+    designs: dict[str, Design]
+    """By top level."""
+    seeds: dict[str, int] = field(default_factory=dict)
     """Seeds of the tests that match a pattern; one of every other test."""
-    without: dict[str, str]
-    first: dict[str, list[str]] = field(default_factory=dict)
-    """Tests (patterns) that some mutants meet in turns with all others: those of modules or of
-    some of their wires (patterns of ``module`` or ``module.wire``), before these those of modules
-    that are part of others (``outer/module``).
+    without: dict[str, str] = field(default_factory=dict)
+    first: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Tests (patterns) that some mutants meet early: those of modules or of some of their wires
+    (patterns of ``module`` or ``module.wire``), or of modules in others (``outer/module``).
     """
 
 
@@ -55,13 +52,11 @@ class Step:
     """One test with one seed on one top level."""
 
     top: str
-    test: str
-    """tb.tests.test_x.TestX"""
-    seed: int
+    job: Job
 
     @property
     def name(self) -> str:
-        return f"{short_name(self.test)} seed {self.seed}"
+        return f"{self.job.name} seed {self.job.seed}"
 
 
 @dataclass(frozen=True)
@@ -89,30 +84,21 @@ class Fate:
     """What became of a mutant."""
 
     mutation: Mutation
-    status: str
+    status: str = UNDECIDED
     by: str = ""
     """The test that killed it, or the proof."""
     message: str = ""
     replays: int = 0
-    """Recorded runs that were replayed; in the end those of them that can tell the mutant."""
+    """Recorded runs that were replayed."""
     runs: int = 0
     """Those of them in which an output differs: the test was run."""
     output: str = ""
     """The first output that was seen to differ."""
     seconds: dict[str, float] = field(default_factory=dict)
-    """Processor time, by SPENT."""
-    passed: list[str] = field(default_factory=list)
-    """Digests of the recordings in which no output differed."""
-    met: list[str] = field(default_factory=list)
-    """Names (with a digest) of the runs in which one did, and the test passed."""
-    proof: tuple[str, str] | None = None
-    """Status of the proof that was tried, and how it came about."""
-    left: int = 0
-    """Runs that were left out because of a limit."""
+    """Processor time of replays, tests and proofs."""
 
     def kill(self, by: str, message: str) -> None:
         self.status, self.by, self.message = KILLED, by, message
-        self.passed, self.met, self.left = [], [], 0
 
     def spend(self, what: str, seconds: float) -> None:
         self.seconds[what] = round(self.seconds.get(what, 0.0) + seconds, 3)
@@ -120,21 +106,10 @@ class Fate:
 
 def load_plan(path: Path = MUTATE_YAML) -> Plan:
     """A file that has another form is an error."""
-    where = relative(path)
-    try:
-        data = yaml.safe_load(path.read_text())
-        designs = tuple(
-            Design(str(top), str(entry["build"]), tuple(entry["tests_of"]))
-            for top, entry in data["designs"].items()
-        )
-        seeds = {str(k): int(v) for k, v in (data.get("seeds") or {}).items()}
-        without = {str(k): str(v) for k, v in (data.get("without") or {}).items()}
-        first = {str(k): [str(t) for t in v] for k, v in (data.get("first") or {}).items()}
-    except (OSError, yaml.YAMLError, KeyError, TypeError, AttributeError, ValueError) as error:
-        raise RunnerError(f"{where}: {type(error).__name__}: {error}") from None
-    if not designs or min(seeds.values(), default=1) < 1:
-        raise RunnerError(f"{where}: needs designs, and at least one seed of each test")
-    return Plan(designs, seeds, without, first)
+    plan = parse(Plan, read_yaml(path), relative(path))
+    if not plan.designs or min(plan.seeds.values(), default=1) < 1:
+        raise RunnerError(f"{relative(path)}: needs designs, and at least one seed of each test")
+    return plan
 
 
 def make_steps(plan: Plan, modules: Sequence[Module]) -> list[Step]:
@@ -149,10 +124,10 @@ def make_steps(plan: Plan, modules: Sequence[Module]) -> list[Step]:
             continue
         count = next((n for p, n in plan.seeds.items() if matches(p, module, test)), 1)
         seeds = module.test_seeds.get(test, module.seeds)[:count]
-        for design in plan.designs:
+        for top, design in plan.designs.items():
             if set(design.tests_of) & set(module.builds):
-                name = f"{module.module}.{test}"
-                steps += [Step(design.top, name, seed) for seed in seeds]
+                names = (module.module, module.short, test)
+                steps += [Step(top, Job(*names, s, design.build, "verilator")) for s in seeds]
     return steps
 
 
@@ -170,54 +145,27 @@ class Ladder:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def order(self, mutation: Mutation, steps: Iterable[Step]) -> list[Step]:
-        """The best first: those that the plan has for the module, in turns with the others, each
-        getting half of the time; among them by kills for the time, those in the same module with
-        the same parameters before all others, those in the same source file next.
+        """Those first that killed most for their time. Mutants of the same source module count ten
+        times, those with the same parameters, and what the plan says, a hundred times.
         """
-        early = self._planned(mutation)
+        planned = self._planned(mutation)
+        where = {"": 1, mutation.source_module: 10, "=" + mutation.module: 100}
+
+        def worth(step: Step) -> float:
+            kills = 1 + sum(weight * self._kills[place, step] for place, weight in where.items())
+            kills += 100 * any(fnmatchcase(step.job.name, pattern) for pattern in planned)
+            return -kills / max(self.cost[step], 0.01)
+
         with self._lock:
+            return sorted(steps, key=worth)
 
-            def worth(step: Step) -> tuple[bool, bool, float]:
-                kills = 1 + self._kills["", step]
-                kills += 10 * self._kills[mutation.source_module, step]
-                kills += 1000 * self._kills["=" + mutation.module, step]
-                late = [not _matches(step, tests) for tests in early]
-                return late[0], late[1], -kills / max(self.cost[step], 0.01)
-
-            rated = sorted((worth(step), number, step) for number, step in enumerate(steps))
-        planned = [step for (a, b, _), _, step in rated if not (a and b)]
-        others = [step for (a, b, _), _, step in rated if a and b]
-        return list(self._in_turns(planned, others))
-
-    def _planned(self, mutation: Mutation) -> tuple[list[str], list[str]]:
-        """Tests that the plan has for the mutant: by what is around its module, by its module."""
-        module, wire = mutation.source_module, mutation.wire.lstrip("\\")
-        places = [f"{outer}/{module}" for outer in self.around.get(mutation.module, ())]
-
-        def named(names: Sequence[str]) -> list[str]:
-            found = [p for p in self.first if any(fnmatch(name, p) for name in names)]
-            return [test for pattern in found for test in self.first[pattern]]
-
-        return named(places), named((module, f"{module}.{wire}"))
-
-    def planned(self, mutation: Mutation, step: Step) -> bool:
-        """Whether the plan has the step for the mutant."""
-        return any(_matches(step, tests) for tests in self._planned(mutation))
-
-    def merit(self, step: Step) -> float:
-        """Kills for the time, of all mutants."""
-        with self._lock:
-            return (1 + self._kills["", step]) / max(self.cost[step], 0.01)
-
-    def _in_turns(self, first: Sequence[Step], second: Sequence[Step]) -> Iterator[Step]:
-        """Both, one from the one that has taken less time so far, or as much."""
-        spent = [0.0, 0.0]
-        left = [deque(first), deque(second)]
-        while any(left):
-            turn = not left[0] or (bool(left[1]) and spent[1] < spent[0])
-            step = left[turn].popleft()
-            spent[turn] += self.cost[step]
-            yield step
+    def _planned(self, mutation: Mutation) -> list[str]:
+        """Tests that the plan has for the mutant."""
+        module = mutation.source_module
+        names = [module, f"{module}.{mutation.wire.lstrip(chr(92))}"]
+        names += [f"{outer}/{module}" for outer in self.around.get(mutation.module, ())]
+        found = [p for p in self.first if any(fnmatchcase(name, p) for name in names)]
+        return [test for pattern in found for test in self.first[pattern]]
 
     def learn(self, mutation: Mutation, step: Step) -> None:
         with self._lock:
@@ -225,20 +173,15 @@ class Ladder:
                 self._kills[where, step] += 1
 
 
-def _matches(step: Step, tests: Iterable[str]) -> bool:
-    test = short_name(step.test)
-    return any(fnmatch(test, pattern) for pattern in tests)
-
-
 @dataclass(frozen=True)
 class Limits:
-    """What one mutant may cost that nothing kills."""
+    """What one mutant may cost that nothing kills, in seconds."""
 
-    tests_s: float = float("inf")
-    """Seconds (without a mutant) of tests that pass although an output differs."""
-    replays_s: float = float("inf")
+    tests_s: float
+    """Processor time (without a mutant) of tests that pass although an output differs."""
+    replays_s: float
     """Processor time of replays in which none does."""
-    proof_s: float = float("inf")
+    proof_s: float
     """Processor time of a proof."""
 
 
@@ -248,29 +191,49 @@ class Means:
 
     replay: Callable[[Step], Outcome]
     run: Callable[[Step], Outcome]
-    prove: Callable[[Mutation, float], Proof]
+    prove: Callable[[float], Proof]
     """With a limit of its processor time."""
-    content: Callable[[Step], str]
-    name: Callable[[Step], str]
-    """See `Fate.passed` and `Fate.met`."""
 
 
 def climb(
-    mutation: Mutation, steps: Iterable[Step], ladder: Ladder, means: Means, limits: Limits
+    mutation: Mutation,
+    steps: Iterable[Step],
+    ladder: Ladder,
+    means: Means,
+    stages: Iterable[Limits],
 ) -> Fate:
-    """Replays the steps, runs those in which an output differs until one fails; a proof for what
-    reaches no output. What is neither killed nor proved stays undecided.
+    """Replays the steps, runs those in which an output differs until one fails; then a proof for
+    what reaches no output. Each stage goes on with the steps that the one before has left.
     """
-    fate = Fate(mutation, UNDECIDED, "limit")
-    tests_s, replays_s = limits.tests_s, limits.replays_s
+    fate = Fate(mutation)
     left = deque(ladder.order(mutation, steps))
+    for limits in stages:
+        if _meet(fate, left, ladder, means, limits):
+            break
+        rest = f", {len(left)} left out: limit" if left else ""
+        if fate.runs:
+            # There is a difference: no proof is needed.
+            fate.status = SURVIVED
+            fate.by = f"{fate.output} differs; {fate.runs} such run(s) pass{rest}"
+            continue
+        proof = means.prove(limits.proof_s)
+        fate.spend("proofs", proof.seconds)
+        fate.status, fate.by = proof.status, proof.how
+        if fate.status == EQUIVALENT:
+            break
+        fate.by = f"reaches no output in {fate.replays} tests{rest}; {proof.how}"
+    return fate
+
+
+def _meet(fate: Fate, left: deque[Step], ladder: Ladder, means: Means, limits: Limits) -> bool:
+    """Takes steps from those that are left; returns whether one has killed."""
+    tests_s, replays_s = limits.tests_s, limits.replays_s
     while left and tests_s > 0 and replays_s > 0:
         step = left.popleft()
         replayed = means.replay(step)
         fate.spend("replays", replayed.seconds)
         fate.replays += 1
         if not replayed.message:
-            fate.passed.append(means.content(step))
             replays_s -= replayed.seconds
             continue
         fate.output = fate.output or replayed.message
@@ -279,23 +242,13 @@ def climb(
         tested = means.run(step)
         fate.spend("tests", tested.seconds)
         if tested.message:
-            ladder.learn(mutation, step)
+            ladder.learn(fate.mutation, step)
             fate.kill(step.name, tested.message)
-            return fate
-        fate.met.append(means.name(step))
-    fate.left = len(left)
-    if not fate.runs:
-        proof = means.prove(mutation, limits.proof_s)
-        fate.spend("proofs", proof.seconds)
-        if proof.status == EQUIVALENT:
-            fate.status, fate.by, fate.left = EQUIVALENT, proof.how, 0
-    return fate
+            return True
+    return False
 
 
-def summary(fates: Sequence[Fate]) -> dict[str, Any]:
+def summary(fates: Sequence[Fate]) -> dict[str, int]:
     """The numbers of sim_build/mutation.json."""
     count = Counter(fate.status for fate in fates)
-    return {
-        "total": len(fates),
-        **{status: count[status] for status in (KILLED, EQUIVALENT, UNDECIDED, SURVIVED)},
-    }
+    return {"total": len(fates), **{status: count[status] for status in STATES}}

@@ -14,6 +14,7 @@ import random
 import re
 import shlex
 import subprocess
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,16 +74,8 @@ class Mutation:
         wire = f" ({name}[{self.wirebit}])" if name and not name.startswith("$") else ""
         return f"{place}{wire} {MODES[self.mode].format(ctrlbit=self.ctrlbit)}"
 
-    @property
-    def key(self) -> str:
-        """The same for the same change, whatever list it is from."""
-        return "|".join(
-            map(str, (self.mode, self.module, self.cell, self.port, self.portbit, self.ctrlbit))
-        )
-
-    def command(self, number: int | None, width: int) -> str:
-        """The Yosys command that plants it; with a number behind the select input."""
-        control = f"-ctrl {SELECT} {width} {number} " if number is not None else ""
+    def command(self, control: str = "") -> str:
+        """The Yosys command that plants it; ``control``: behind the select input."""
         extra = f" -ctrlbit {self.ctrlbit}" if self.ctrlbit is not None else ""
         return (
             f"mutate {control}-mode {self.mode} -module {self.module} -cell {self.cell} "
@@ -91,37 +84,22 @@ class Mutation:
 
 
 def kind_of(cell: str) -> str:
-    """What a cell is: ``$add`` from ``$add$hdl/cq/cde_cq.v:77$1234``, else its own name."""
-    match = re.match(r"\$(?:procdff|procmux|auto\$[^$]*)", cell)
-    if match:
-        kind = match.group(0).lstrip("$")
-        if kind.startswith("auto$"):
-            return kind.removeprefix("auto$").partition(".cc")[0]
-        return {"procdff": "register", "procmux": "case"}[kind]
-    match = re.match(r"\$([a-z_0-9]+)\$", cell)
-    return match.group(1) if match else cell.lstrip("\\")
+    """What a cell is: ``add`` of ``$add$hdl/cq/cde_cq.v:77$1234``, else its own name."""
+    match = re.match(r"\$(?:auto\$)?(\w+)", cell)
+    kind = match.group(1) if match else cell.lstrip("\\")
+    return {"procdff": "register", "procmux": "case"}.get(kind, kind)
 
 
 def parse_mutation(text: str) -> Mutation:
     """One line of a list."""
-    words = shlex.split(text.replace("\\", "\\\\"))
-    if not words or words[0] != "mutate" or len(words) % 2 == 0:
-        raise RunnerError(f"not a line of a mutation list: {text!r}")
-    values: dict[str, Any] = {}
-    sources: list[str] = []
-    for option, value in zip(words[1::2], words[2::2], strict=True):
-        name = option.removeprefix("-")
-        if name == "src":
-            sources += value.split("|")
-        elif name in ("portbit", "ctrlbit", "wirebit"):
-            values[name] = int(value)
-        elif name in ("mode", "module", "cell", "port", "wire"):
-            values[name] = value
-        else:
-            raise RunnerError(f"unknown option {option} in a mutation list: {text!r}")
-    missing = {"mode", "module", "cell", "port", "portbit"} - values.keys()
-    if missing or values["mode"] not in MODES:
-        raise RunnerError(f"not a mutation: {text!r}")
+    words = shlex.split(text.replace("\\", "\\\\"))[1:]
+    options = [(n.removeprefix("-"), v) for n, v in zip(words[::2], words[1::2], strict=True)]
+    sources = [place for name, value in options if name == "src" for place in value.split("|")]
+    values: dict[str, Any] = {
+        name: int(value) if name.endswith("bit") else value
+        for name, value in options
+        if name != "src"
+    }
     return Mutation(**values, src=tuple(sources))
 
 
@@ -148,20 +126,14 @@ def shares(cells: Mapping[str, int], count: int) -> dict[str, int]:
     return given
 
 
-def run_yosys(script: str, folder: Path, name: str) -> str:
-    """Runs a script; returns the log."""
-    folder.mkdir(parents=True, exist_ok=True)
-    path, log = folder / f"{name}.ys", folder / f"{name}.log"
-    path.write_text(script)
-    command = ["yosys", "-q", "-l", str(log), "-p", f"script {path}"]
+def run_yosys(steps: Iterable[str], folder: Path, name: str) -> None:
+    """Runs a script."""
+    path = folder / f"{name}.ys"
+    path.write_text("\n".join(steps))
+    command = ["yosys", "-q", "-l", str(path.with_suffix(".log")), "-p", f"script {path}"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    text = log.read_text(errors="replace") if log.is_file() else ""
     if done.returncode:
-        told = [line for line in (done.stderr + text).splitlines() if "ERROR" in line]
-        raise RunnerError(
-            f"yosys failed on {relative(path)}: {told[0] if told else done.stderr.strip()}"
-        )
-    return text
+        raise RunnerError(f"yosys failed on {relative(path)}: {done.stderr.strip()}")
 
 
 def root_source(tops: Mapping[str, BuildConfig]) -> str:
@@ -178,17 +150,11 @@ def root_source(tops: Mapping[str, BuildConfig]) -> str:
 _SYNTHESIS = "proc; opt_expr; opt_clean; opt -full; memory_collect; opt_clean"
 
 
-def elaborate(tops: Mapping[str, BuildConfig], folder: Path, key: str) -> dict[str, int]:
-    """Writes base.il, the hierarchical netlist, unless it is there with this key. Returns its
-    modules (name_N) and their cells.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    stored = folder / "cells.json"
-    if stored.is_file() and (data := json.loads(stored.read_text()))["key"] == key:
-        return dict(data["cells"])
-    root = folder / "root.v"
+def elaborate(tops: Mapping[str, BuildConfig], base: Path) -> dict[str, int]:
+    """Writes ``base``, the hierarchical netlist. Returns its modules (name_N) and their cells."""
+    folder = base.parent
+    root, raw, stat = folder / "root.v", folder / "raw.il", folder / "stat.json"
     root.write_text(root_source(tops))
-    raw, stat = folder / "raw.il", folder / "stat.json"
     sources = [*(f"-I{folder}" for folder in INCLUDES), *map(relative, hdl_files())]
     steps = (
         f"read_verilog {' '.join(sources)} {relative(root)}",
@@ -197,58 +163,47 @@ def elaborate(tops: Mapping[str, BuildConfig], folder: Path, key: str) -> dict[s
         f"write_rtlil {raw}",
         f"tee -q -o {stat} stat -json",
     )
-    run_yosys("\n".join(steps), folder, "elaborate")
+    run_yosys(steps, folder, "elaborate")
     text = stat.read_text()
     modules = json.loads(text[text.index("{") :])["modules"]
     names: dict[str, str] = {}
-    count: dict[str, int] = {}
-    cells: dict[str, int] = {}
+    count: Counter[str] = Counter()
     for module in sorted(modules):
         source = re.findall(r"cde_\w+", module)
-        if not source or ROOT_MODULE in module:
-            continue
-        number = count[source[0]] = count.get(source[0], 0) + 1
-        names[module] = f"{source[0]}__{number}"
-        cells[names[module]] = int(modules[module]["num_cells"])
+        if source and ROOT_MODULE not in module:
+            count[source[0]] += 1
+            names[module] = f"{source[0]}__{count[source[0]]}"
 
     # Textually: the pass `rename` would leave the instances with the old name.
     known = "|".join(map(re.escape, names))
-    text = re.sub(
-        rf"(?<=\s)(?:{known})(?=\s)", lambda found: f"\\{names[found.group(0)]}", raw.read_text()
+    base.write_text(
+        re.sub(rf"(?<=\s)(?:{known})(?=\s)", lambda m: f"\\{names[m.group(0)]}", raw.read_text())
     )
-    (folder / "base.il").write_text(text)
-    stored.write_text(json.dumps({"key": key, "cells": cells}))
-    return cells
+    return {name: int(modules[module]["num_cells"]) for module, name in names.items()}
 
 
 def choose(
-    base: Path, cells: Mapping[str, int], count: int, seed: int, module: str, folder: Path
+    base: Path, cells: Mapping[str, int], count: int, seed: int, module: str
 ) -> list[Mutation]:
     """``count`` different mutants, spread over the modules that ``module`` (a glob) matches."""
-    sizes: dict[str, int] = {}
+    sizes: Counter[str] = Counter()
     for name, size in cells.items():
-        source = name.partition("__")[0]
-        sizes[source] = sizes.get(source, 0) + size
+        sizes[name.partition("__")[0]] += size
     chosen = {n: s for n, s in sizes.items() if fnmatch.fnmatchcase(n, module or "*")}
     if not chosen:
         raise RunnerError(f"MODULE={module} matches no module; known: {', '.join(sorted(sizes))}")
-    share = shares(chosen, count)
-    steps = [f"read_rtlil {base}"]
-    for number, (name, wanted) in enumerate(share.items()):
-        if wanted:
-            # More than wanted: some are dropped, and the same change can be listed twice.
-            steps.append(
-                f"mutate -list {2 * wanted + 20} -seed {seed * 1000 + number} "
-                f"-o {folder / f'list-{name}.txt'} {name}__*"
-            )
-    run_yosys("\n".join(steps), folder, "list")
+    share = {name: wanted for name, wanted in shares(chosen, count).items() if wanted}
+    lists = {name: base.with_name(f"list-{name}.txt") for name in share}
+    # More than wanted: some are dropped, and the same change can be listed twice.
+    steps = [
+        f"mutate -list {2 * wanted + 20} -seed {seed * 1000 + number} -o {lists[name]} {name}__*"
+        for number, (name, wanted) in enumerate(share.items())
+    ]
+    run_yosys([f"read_rtlil {base}", *steps], base.parent, "list")
     found: list[Mutation] = []
     rest: list[Mutation] = []
     for name, wanted in share.items():
-        if not wanted:
-            continue
-        path = folder / f"list-{name}.txt"
-        unique = list({m.key: m for m in parse_list(path.read_text())}.values())
+        unique = list({m.command(): m for m in parse_list(lists[name].read_text())}.values())
         random.Random(f"{seed} {name}").shuffle(unique)
         found += unique[:wanted]
         rest += unique[wanted:]
@@ -257,71 +212,50 @@ def choose(
     return found + rest[: count - len(found)]
 
 
-def width_of(count: int) -> int:
-    return max(count.bit_length(), 1)
-
-
 def plant(base: Path, mutations: Sequence[Mutation], folder: Path) -> None:
     """Writes planted.il and netlist.v: mutant i (from 1) is active while the select input is i."""
-    width = width_of(len(mutations))
-    steps = [f"read_rtlil {base}"]
-    # Tops without any mutant have a select input as well.
-    steps += [m.command(number, width) for number, m in enumerate(mutations, 1)]
-    steps += [
+    width = max(len(mutations).bit_length(), 1)
+    steps = [
+        f"read_rtlil {base}",
+        # Tops without any mutant have a select input as well.
+        *(m.command(f"-ctrl {SELECT} {width} {n} ") for n, m in enumerate(mutations, 1)),
         f"write_rtlil {folder / 'planted.il'}",
         f"delete {ROOT_MODULE}",
         # Two programs with this netlist must behave alike: nothing is left to a simulator's choice.
-        "setundef -undriven -random 1",
-        f"write_rtlil {folder / 'netlist.il'}",
-        *written(folder / "netlist.v"),
+        "setundef -undriven -init -random 1",
+        # What has several drivers looks like a loop to Verilator, which evaluates loops repeatedly.
+        "splitnets -driver",
+        "opt_clean",
+        f"write_verilog -noattr -norename {folder / 'netlist.v'}",
         f"write_json {folder / 'ports.json'}",
     ]
-    run_yosys("\n".join(steps), folder, "plant")
+    run_yosys(steps, folder, "plant")
     path = folder / "netlist.v"
     path.write_text(define_values(path.read_text()))
 
 
-def written(path: Path) -> tuple[str, ...]:
-    """Commands that write a netlist for Verilator."""
-    return (
-        # What has several drivers looks like a loop to Verilator, which evaluates loops repeatedly.
-        "splitnets -driver",
-        "opt_clean",
-        f"write_verilog -noattr -norename {path}",
-    )
-
-
-def reaching(tops: Iterable[str], count: int, folder: Path) -> dict[str, set[int]]:
+def reaching(tops: Iterable[str], folder: Path) -> dict[str, set[int]]:
     """For each top level the mutants that have a path to one of its outputs, after constants
     went through the flat netlist and each bit of a register that nobody looks at was taken away.
     The others cannot change anything there.
     """
-    width = width_of(count)
     alive: dict[str, set[int]] = {}
     for top in tops:
         out = folder / f"flat-{top}.json"
         steps = (
             f"read_rtlil {folder / 'planted.il'}",
             f"hierarchy -top {top}__1",
-            "flatten",
-            "opt -full",
-            "splitcells",
-            "opt_clean",
-            "opt -full",
+            *("flatten", "opt -full", "splitcells", "opt_clean", "opt -full"),
             f"select t:$eq w:{SELECT} %u",
             f"write_json -selected {out}",
         )
-        run_yosys("\n".join(steps), folder, f"flat-{top}")
-        found = set()
+        run_yosys(steps, folder, f"flat-{top}")
+        alive[top] = set()
         (module,) = json.loads(out.read_text())["modules"].values()
         select = module["netnames"].get(SELECT, {}).get("bits", [])
         for cell in module["cells"].values():
-            if cell["type"] != "$eq":
-                continue
-            a, b = cell["connections"]["A"], cell["connections"]["B"]
-            for bits, other in ((a, b), (b, a)):
-                if bits == select and all(isinstance(bit, str) for bit in other):
-                    found.add(int("".join(reversed(other)), 2))
-        assert all(0 < number < 1 << width for number in found)
-        alive[top] = found
+            pins = cell["connections"]
+            for bits, other in ((pins.get("A"), pins.get("B")), (pins.get("B"), pins.get("A"))):
+                if cell["type"] == "$eq" and bits == select and set(other) <= {"0", "1"}:
+                    alive[top].add(int("".join(reversed(other)), 2))
     return alive

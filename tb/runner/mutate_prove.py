@@ -10,10 +10,8 @@ the next scope takes more of the design. Both copies start in the state that the
 
 from __future__ import annotations
 
-import itertools
 import os
 import re
-import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,7 +21,88 @@ from tb.runner import cluster
 from tb.runner.common import ROOT
 from tb.runner.mutate_ladder import EQUIVALENT, SURVIVED, UNDECIDED, Proof
 from tb.runner.mutate_netlist import Mutation
-from tb.runner.mutate_state import named, ready
+from tb.runner.simulator import execute
+
+Modules = Mapping[str, str]
+"""The text of each module of a netlist (RTLIL)."""
+
+# -- the netlist's text ----------------------------------------------------------------------------
+
+_MODULE = re.compile(r"(?:^attribute .*\n)*^module \\(\S+)\n(?:.*\n)*?end\n", re.M)
+_INSTANCE = re.compile(r"^\s+cell \\(cde_\w+__\d+) ", re.M)
+_STATE = re.compile(r"^(  cell \$(?:\w*ff\w*|mem_v2)) \$(\S+)$", re.M)
+_MEMORY = re.compile(r"^  cell \$mem_v2 \\(\S+)\n((?:    .*\n)*)  end\n", re.M)
+_AND = """  wire width {width} \\masked${name}
+  cell $and \\mask${name}
+    parameter \\A_SIGNED 0
+    parameter \\A_WIDTH {width}
+    parameter \\B_SIGNED 0
+    parameter \\B_WIDTH {width}
+    parameter \\Y_WIDTH {width}
+    connect \\A {data}
+    connect \\B {enable}
+    connect \\Y \\masked${name}
+  end
+"""
+
+
+def split(rtlil: str) -> dict[str, str]:
+    """The modules of a netlist, made ready to have their memories cut out: ``expose -evert`` makes
+    pins of cells with a name of their own, and what a memory is told to write shall count only
+    where an enable is set.
+    """
+    ready = _MEMORY.sub(_masked, _STATE.sub(r"\1 \\state$\2", rtlil))
+    return {match[1]: match[0] for match in _MODULE.finditer(ready)}
+
+
+def _masked(match: re.Match[str]) -> str:
+    name, body = match.groups()
+    values = dict(re.findall(r"^    (?:parameter|connect) \\(\S+) (.+)$", body, re.M))
+    width = int(values["WIDTH"]) * int(values["WR_PORTS"])
+    if not width:
+        return match[0]
+    data = f"    connect \\WR_DATA {values['WR_DATA']}\n"
+    mask = _AND.format(name=name, width=width, data=values["WR_DATA"], enable=values["WR_EN"])
+    return mask + match[0].replace(data, f"    connect \\WR_DATA \\masked${name}\n")
+
+
+def inner_modules(top: str, modules: Modules) -> list[str]:
+    """``top`` and all that it contains."""
+    found, left = set(), [top]
+    while left:
+        name = left.pop()
+        if name not in found:
+            found.add(name)
+            left += _INSTANCE.findall(modules[name])
+    return sorted(found)
+
+
+def contents(top: str, modules: Modules) -> str:
+    """A netlist of ``top`` and all that it contains."""
+    return "".join(modules[name] for name in inner_modules(top, modules))
+
+
+def parents_of(modules: Modules) -> dict[str, set[str]]:
+    """Which modules instantiate each module."""
+    found: dict[str, set[str]] = {}
+    for name, text in modules.items():
+        for inner in _INSTANCE.findall(text):
+            found.setdefault(inner, set()).add(name)
+    return found
+
+
+def outer_modules(modules: Modules) -> dict[str, set[str]]:
+    """The source modules that each module is a part of."""
+    parents = parents_of(modules)
+
+    def outer(module: str) -> set[str]:
+        direct = parents.get(module, set())
+        return direct.union(*map(outer, direct))
+
+    return {module: {name.partition("__")[0] for name in outer(module)} for module in parents}
+
+
+# -- scopes ----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -42,72 +121,18 @@ class Scope:
         cut = "" if self.memories else " without its memories"
         return f"{'all of ' if self.whole else ''}{self.top.partition('__')[0]}{cut}"
 
-
-def split(rtlil: str) -> dict[str, str]:
-    """The text of each module of a netlist, with its attributes."""
-    found: dict[str, str] = {}
-    lines: list[str] = []
-    module = ""
-    for line in rtlil.splitlines():
-        lines.append(line)
-        if match := re.match(r"module \\(\S+)", line):
-            module = match.group(1)
-        elif line == "end" and module:
-            found[module] = "\n".join([*lines, ""])
-            lines, module = [], ""
-    return found
-
-
-def contents(top: str, modules: Mapping[str, str]) -> str:
-    """A netlist of ``top`` and all that it contains."""
-    wanted, left = {top}, [top]
-    while left:
-        cells = re.findall(r"^\s+cell \\(\S+) ", modules[left.pop()], re.M)
-        left += sorted(set(cells) & modules.keys() - wanted)
-        wanted |= set(left)
-    return "".join(modules[name] for name in sorted(wanted))
-
-
-def parents_of(rtlil: str) -> dict[str, set[str]]:
-    """Which modules instantiate each module, from the text of a netlist."""
-    found: dict[str, set[str]] = {}
-    module = ""
-    for line in rtlil.splitlines():
-        if match := re.match(r"module \\(\S+)", line):
-            module = match.group(1)
-        elif match := re.match(r"\s+cell \\(cde_\w+__\d+) ", line):
-            found.setdefault(match.group(1), set()).add(module)
-    return found
-
-
-def outer_modules(rtlil: str) -> dict[str, set[str]]:
-    """The source modules that each module of a netlist is a part of, from its text."""
-    parents = parents_of(rtlil)
-
-    def outer(module: str) -> set[str]:
-        direct = parents.get(module, set())
-        return direct.union(*map(outer, direct))
-
-    return {module: {name.partition("__")[0] for name in outer(module)} for module in parents}
-
-
-def resettable(rtlil: str) -> set[str]:
-    """The modules with the inputs ``clk`` and ``rst``, from the text of a netlist."""
-    ports: dict[str, set[str]] = {}
-    module = ""
-    for line in rtlil.splitlines():
-        if match := re.match(r"module \\(\S+)", line):
-            module = match.group(1)
-        elif match := re.match(r"\s+wire input \d+ \\(clk|rst)$", line):
-            ports.setdefault(module, set()).add(match.group(1))
-    return {module for module, found in ports.items() if found == {"clk", "rst"}}
+    def has_memory(self, modules: Modules) -> bool:
+        """Beside those that are cut with the modules that hold them."""
+        if self.whole:
+            return " cell $mem_v2 " in contents(self.top, modules)
+        return any(" cell $mem_v2 " in modules[name] for name in (self.top, *self.inside))
 
 
 #: More are too many for one proof each.
 _PARENTS, _GRANDPARENTS = 12, 4
 
 
-def scopes(module: str, parents: dict[str, set[str]]) -> list[list[Scope]]:
+def scopes(module: str, parents: Mapping[str, set[str]]) -> list[list[Scope]]:
     """Attempts, each a list of scopes that must all be proved: the module with its contents cut
     out, each of its parents, the module with its contents, the parents of its parents.
     """
@@ -129,6 +154,12 @@ def scopes(module: str, parents: dict[str, set[str]]) -> list[list[Scope]]:
 
 #: Longer than any value takes to follow the reset.
 _RESET_CYCLES = 4
+
+
+def has_reset(module: str) -> bool:
+    """Whether a module has the inputs ``clk`` and ``rst``."""
+    pins = re.findall(r"^  wire input \d+ \\(clk|rst)$", module, re.M)
+    return sorted(pins) == ["clk", "rst"]
 
 
 def _script(mutation: Mutation, scope: Scope, base: Path, aiger: Path, reset: bool) -> str:
@@ -154,68 +185,59 @@ def _script(mutation: Mutation, scope: Scope, base: Path, aiger: Path, reset: bo
             f"hierarchy -top {scope.top}",
             *cut,
             f"hierarchy -top {scope.top}",
-            "memory_map",
-            "opt_clean",
-            *start,
+            *("memory_map", "opt_clean", *start),
             f"rename {scope.top} {side}",
             f"design -stash {side}",
         ]
 
     steps = [
         *copy("gold", []),
-        *copy("gate", [mutation.command(None, 0)]),
-        "design -copy-from gold -as gold gold",
-        "design -copy-from gate -as gate gate",
-        "miter -equiv -flatten gold gate miter",
-        "hierarchy -top miter",
-        "opt -full",
-        "techmap",
-        "opt",
-        "dffunmap",
-        "setundef -undriven -zero",
-        "setundef -zero",
+        *copy("gate", [mutation.command()]),
+        *("design -copy-from gold -as gold gold", "design -copy-from gate -as gate gate"),
+        *("miter -equiv -flatten gold gate miter", "hierarchy -top miter"),
+        *("opt -full", "techmap", "opt", "dffunmap"),
+        *("setundef -undriven -zero", "setundef -zero"),
         # Enables and resets come back with opt.
-        "opt -full",
-        "dffunmap",
-        "aigmap",
-        "opt_clean",
+        *("opt -full", "dffunmap", "aigmap", "opt_clean"),
         f"write_aiger -zinit {aiger}",
     ]
     return "\n".join(steps)
 
 
+# -- tools -----------------------------------------------------------------------------------------
+
+
 def limited(command: Sequence[str], seconds: float, folder: Path) -> tuple[str, float]:
-    """Runs a command with a limit on its processor time (which other work on the machine does not
-    use up); returns what it printed until then, and its processor time. On a cluster a worker runs
-    it.
+    """Runs a command with a limit on its processor time; returns what it printed until then, and
+    its processor time. On a cluster a worker runs it.
     """
     return cluster.call(_limited, command, seconds, folder)
 
 
 def _limited(command: Sequence[str], seconds: float, folder: Path) -> tuple[str, float]:
-    shell = f'ulimit -t {max(int(seconds), 1)}; exec "$@"'
-    with tempfile.TemporaryFile() as out:
-        process = subprocess.Popen(
-            ["sh", "-c", shell, "sh", *command],
-            cwd=folder,
-            stdin=subprocess.DEVNULL,
-            stdout=out,
-            stderr=subprocess.STDOUT,
-        )
-        _, status, used = os.wait4(process.pid, 0)
-        process.returncode = status
-        out.seek(0)
-        return out.read().decode(errors="replace"), used.ru_utime + used.ru_stime
+    with tempfile.TemporaryFile("w+", errors="replace") as log:
+        ended = execute(command, folder, os.environ, log, seconds)
+        log.seek(0)
+        return log.read(), ended.cpu_s
 
 
-_SEARCH_CYCLES = 12
-_NO_STATUS = "Status = -1  Frames = -1\n"
 _STATUS = re.compile(r"Status = (-?\d+) +Frames = (-?\d+)")
+_SEARCH_CYCLES = 12
+#: Commands of ABC, their share of the time, and what each verdict (of ``print_status``) tells if it
+#: is a proof. The search for a difference can meet all states there are; register correspondence
+#: leaves little to property directed reachability, which does not take what has no registers.
+_SCRIPTS = (
+    (f"bmc3 -F {_SEARCH_CYCLES}; print_status", 0.25, ("all states",)),
+    (
+        "lcorr; &get; &scorr; &put; pdr; print_status; prove; print_status",
+        *(0.75, ("scorr and pdr", "scorr and sat")),
+    ),
+)
 
 
-def read_abc(text: str) -> Proof:
-    """The verdict in ABC's output: the first ``print_status`` that is not undecided (-1)."""
-    for (status, frames), how in zip(_STATUS.findall(text), _METHODS, strict=False):
+def read_abc(text: str, methods: Sequence[str]) -> Proof:
+    """The verdict in ABC's output: the first one that is not undecided (-1)."""
+    for (status, frames), how in zip(_STATUS.findall(text), methods, strict=False):
         if status == "0":
             return Proof(SURVIVED, f"differs after {max(int(frames), 0) + 1} cycles")
         if status == "1":
@@ -223,102 +245,75 @@ def read_abc(text: str) -> Proof:
     return Proof(UNDECIDED, "time limit")
 
 
-#: The search for a difference can meet all states there are; register correspondence leaves little
-#: to property directed reachability, which does not take what has no registers (left).
-_METHODS = ("all states", "scorr and pdr", "scorr and sat")
-#: Commands that give these verdicts, each with its share of the time.
-_SCRIPTS = (
-    (f"bmc3 -F {_SEARCH_CYCLES}; print_status", 0.25),
-    ("lcorr; &get; &scorr; &put; pdr; print_status; prove; print_status", 0.75),
-)
-
-
-def _abc(aiger: Path, seconds: float) -> tuple[Proof, float]:
-    """The verdict and its processor time."""
-    text, spent = "", 0.0
-    for commands, share in _SCRIPTS:
+def _abc(aiger: Path, seconds: float) -> Proof:
+    spent = 0.0
+    for commands, share, methods in _SCRIPTS:
         # ABC's own limits are of wall-clock time.
         script = f"read_aiger {aiger.name}; strash; {commands}"
         said, used = limited(["yosys-abc", "-c", script], share * seconds, aiger.parent)
-        text += said if _STATUS.search(said) else _NO_STATUS
         spent += used
-        if (proof := read_abc(text)).status != UNDECIDED:
+        proof = read_abc(said, methods)
+        if proof.status != UNDECIDED:
             break
-    aiger.with_suffix(".abc.log").write_text(text)
-    return proof, spent
+    return replace(proof, seconds=spent)
 
+
+# -- proofs ----------------------------------------------------------------------------------------
 
 #: Of the time of a mutant, for an attempt without memories.
 _CUT_SHARE = 0.1
 
 
-@dataclass
 class Prover:
-    """Proofs on one netlist."""
+    """Proofs on one netlist, ``base``."""
 
-    base: Path
-    """base.il"""
-    folder: Path
-    seconds: float
-    """Processor time for all scopes of a mutant."""
+    def __init__(self, base: Path, folder: Path) -> None:
+        self._folder = folder
+        self.ended = False
+        """Set when the campaign is interrupted: nothing more is tried."""
+        folder.mkdir(parents=True, exist_ok=True)
+        self.modules = split(base.read_text())
+        self._parents = parents_of(self.modules)
 
-    def __post_init__(self) -> None:
-        self.folder.mkdir(parents=True, exist_ok=True)
-        text = self.base.read_text()
-        self._parents, self._resettable = parents_of(text), resettable(text)
-        self._modules = {True: split(text), False: split(ready(text))}
-        """With and without memories that can be cut."""
-
-    def _try(
-        self, mutation: Mutation, scope: Scope, name: str, seconds: float
-    ) -> tuple[Proof, float]:
-        aiger = self.folder / f"{name}.aig"
+    def _try(self, mutation: Mutation, scope: Scope, name: str, seconds: float) -> Proof:
+        aiger, script, part = (self._folder / f"{name}.{kind}" for kind in ("aig", "ys", "il"))
         aiger.unlink(missing_ok=True)
-        script = self.folder / f"{name}.ys"
-        reset = scope.top in self._resettable
         # Reading the whole design would take longer than most proofs.
-        part = self.folder / f"{name}.il"
-        modules = self._modules[scope.memories]
-        part.write_text(contents(scope.top, modules))
-        mutation = named(mutation, modules)
+        part.write_text(contents(scope.top, self.modules))
+        cell = f"\\state{mutation.cell}"
+        if f" {cell}\n" in self.modules[mutation.module]:
+            mutation = replace(mutation, cell=cell)
+        reset = has_reset(self.modules[scope.top])
         script.write_text(_script(mutation, scope, part, aiger, reset))
         text, spent = limited(["yosys", "-q", "-p", f"script {script}"], seconds, ROOT)
         if not aiger.is_file() or not aiger.stat().st_size:
             error = next((line for line in text.splitlines() if "ERROR" in line), "time limit")
-            return Proof(UNDECIDED, error), spent
-        proof, used = _abc(aiger, seconds)
-        return proof, spent + used
+            return Proof(UNDECIDED, error, spent)
+        proof = _abc(aiger, seconds)
+        return replace(proof, seconds=spent + proof.seconds)
 
-    def __call__(self, mutation: Mutation, name: str, seconds: float = float("inf")) -> Proof:
-        """Tries the scopes in turn. ``name``: of the files it leaves. ``seconds``: a lower limit
-        of processor time.
+    def __call__(self, mutation: Mutation, name: str, seconds: float) -> Proof:
+        """Tries the scopes in turn. ``name``: of the files it leaves. ``seconds``: of processor
+        time, for all of them.
         """
-        left = limit = min(self.seconds, seconds)
-        last = Proof(UNDECIDED, "no scope")
-        attempts = scopes(mutation.module, self._parents)
-        for number, (attempt, memories) in enumerate(itertools.product(attempts, (False, True))):
-            proof = last
-            if not memories and not any(map(self._has_memory, attempt)):
-                continue
-            for part, scope in enumerate(attempt):
-                if left <= 0:
-                    how = f"{last.how}; wider scopes: time limit"
-                    return Proof(UNDECIDED, how, limit - left)
-                most = left if memories else min(left, _CUT_SHARE * limit)
-                tried = replace(scope, memories=memories)
-                found, spent = self._try(mutation, tried, f"{name}-{number}-{part}", most)
-                left -= spent
-                proof = Proof(found.status, f"{found.how} ({tried.name})", limit - left)
-                if found.status != EQUIVALENT:
-                    break
-            if proof.status == EQUIVALENT:
-                return proof
-            last = proof
-        return last
-
-    def _has_memory(self, scope: Scope) -> bool:
-        """Beside those that are cut with the modules that hold them."""
-        modules = self._modules[True]
-        if scope.whole:
-            return " cell $mem_v2 " in contents(scope.top, modules)
-        return any(" cell $mem_v2 " in modules[name] for name in (scope.top, *scope.inside))
+        left, proof = seconds, Proof(UNDECIDED, "no scope")
+        for attempt in scopes(mutation.module, self._parents):
+            for memories in (False, True):
+                if not memories and not any(s.has_memory(self.modules) for s in attempt):
+                    continue
+                tried = proof
+                for scope in (replace(s, memories=memories) for s in attempt):
+                    if left <= 0 or self.ended:
+                        how = f"{proof.how}; wider scopes: time limit"
+                        return Proof(UNDECIDED, how, seconds - left)
+                    most = left if memories else min(left, _CUT_SHARE * seconds)
+                    tried = self._try(mutation, scope, name, most)
+                    left -= tried.seconds
+                    how = f"{tried.how} ({scope.name})"
+                    tried = replace(tried, how=how, seconds=seconds - left)
+                    if tried.status != EQUIVALENT:
+                        break
+                proof = tried
+                if proof.status == EQUIVALENT:
+                    return proof
+        return proof

@@ -8,13 +8,12 @@ that the bench could not act on counts.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping
+import zlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from tb.runner.common import ROOT, RunnerError
 from tb.runner.lint import declared_parameters
@@ -25,46 +24,27 @@ SELECT = "mutsel"
 REPLAY = "replay"
 WORD = 32
 
-_REGISTER = re.compile(r"  reg (?:\[(\d+):(\d+)\] )?(\S+)( ?)(?: \[(\d+):0\])?;")
-_DEFINED = re.compile(r"  reg .* = \d+'[hb][0-9a-f]+;")
+_MEMORY = re.compile(r"^  reg (?:\[(\d+):0\] )?(\S+ ?) \[(\d+):0\];$", re.M)
 
 
 def define_values(text: str) -> str:
-    """The netlist's text with a value at power-up for each register and memory word (arbitrary,
-    but the same in every program), and each clocked block at ```EDGE clk``.
+    """The netlist's text with a value at power-up for each memory word (arbitrary, but the same in
+    every program; Yosys has done so for registers), and each clocked block at ```EDGE clk``.
     """
-    if unknown := re.search(r".*'[hb][0-9a-f]*x.*", text):
+    if unknown := re.search(r".*'[hb][0-9a-f]*x.*|^  reg [^=]*(?<!\]);$", text, re.M):
         raise RunnerError(f"undefined value in the netlist: {unknown.group(0).strip()}")
-    module = ""
-    lines = []
-    for line in text.splitlines():
-        if line.startswith("module "):
-            module = line.split()[1].partition("(")[0]
-        match = _REGISTER.fullmatch(line)
-        if not match:
-            if line.startswith("  reg ") and not _DEFINED.fullmatch(line):
-                raise RunnerError(f"a register in the netlist was not understood: {line.strip()}")
-            lines.append(line.replace("@(posedge clk)", "@(`EDGE clk)"))
-            continue
-        msb, lsb, name, space, last = match.groups()
-        width = abs(int(msb or 0) - int(lsb or 0)) + 1
-        random = hashlib.shake_128(f"{module} {name}".encode()).digest(width // 8 + 1)
-        value = int.from_bytes(random)
-        if last is None:
-            constant = f"{width}'h{value % (1 << width):x}"
-            lines.append(line.removesuffix(";") + f" = {constant};")
-        else:
-            # Another value in each word.
-            words = -(-width // WORD)
-            lines += [
-                line,
-                f"  initial begin : power_up_{len(lines)}",
-                "    integer i;",
-                f"    for (i = 0; i <= {last}; i = i + 1) {name}{space}[i] = "
-                f"{{{words}{{(i + 32'd1) * 32'h9e3779b9 + 32'h{value % (1 << WORD):x}}}}};",
-                "  end",
-            ]
-    return "\n".join([*lines, ""])
+
+    def defined(match: re.Match[str]) -> str:
+        msb, name, last = match.groups()
+        words = int(msb or 0) // WORD + 1
+        random = zlib.crc32(name.encode())
+        return (
+            f"{match[0]}\n  initial begin : power_up_{match.start()}\n    integer i;\n"
+            f"    for (i = 0; i <= {last}; i = i + 1) {name}[i] = "
+            f"{{{words}{{(i + 32'd1) * 32'h9e3779b9 + 32'h{random:x}}}}};\n  end"
+        )
+
+    return _MEMORY.sub(defined, text).replace("@(posedge clk)", "@(`EDGE clk)")
 
 
 @dataclass(frozen=True)
@@ -116,15 +96,16 @@ class Interface:
         raise IndexError(bit)
 
 
-def interface(top: str, ports: Mapping[str, Any]) -> Interface:
-    """``ports``: what Yosys' ``write_json`` says."""
-    own = ports["modules"][f"{top}__1"]["ports"]
+def interface(top: str, folder: Path) -> Interface:
+    """Of a top level of the netlist in ``folder``."""
+    text = (folder / "ports.json").read_text()
+    ports = json.loads(text)["modules"][f"{top}__1"]["ports"]
     found = tuple(
         Port(name, len(port["bits"]), port["direction"] == "input")
-        for name, port in own.items()
+        for name, port in ports.items()
         if name not in (SELECT, "clk")
     )
-    return Interface(top, found, len(own[SELECT]["bits"]) if SELECT in own else 0)
+    return Interface(top, found, len(ports[SELECT]["bits"]) if SELECT in ports else 0)
 
 
 def _netlist(design: Interface) -> list[str]:
@@ -159,8 +140,8 @@ def _join(names: Iterable[str]) -> str:
 
 def bench_wrapper(design: Interface) -> str:
     """A module with the name, parameters and ports of the top level. The parameters have no
-    effect: the netlist is elaborated. Python writes ``mutant`` and ``recording`` before the first
-    evaluation (which an initial value would undo).
+    effect: the netlist is elaborated. Mutant and recording are chosen by the environment
+    (mutate_record.cpp).
     """
     known = sorted(declared_parameters((ROOT / "hdl" / f"{design.top}.v").read_text()))
     ports = ["    input wire clk"]
@@ -168,6 +149,7 @@ def bench_wrapper(design: Interface) -> str:
         f"    {'input' if p.is_input else 'output'} wire [{p.width - 1}:0] {p.name}"
         for p in design.ports
     ]
+    words = design.input_words + design.output_words
     lines = [
         "`default_nettype none",
         f"module {design.top} #(",
@@ -175,18 +157,20 @@ def bench_wrapper(design: Interface) -> str:
         ") (",
         ",\n".join(ports),
         ");",
+        '    import "DPI-C" function int carillon_mutant();',
+        '    import "DPI-C" function bit carillon_recording();',
         '    import "DPI-C" function void carillon_record(input int words, '
-        f"input bit [{(design.input_words + design.output_words) * WORD - 1}:0] values);",
-        f"    reg [{max(design.select, 1) - 1}:0] mutant /*verilator public_flat_rw*/;",
-        "    reg recording /*verilator public_flat_rw*/;",
+        f"input bit [{words * WORD - 1}:0] values);",
+        f"    reg [{max(design.select, 1) - 1}:0] mutant;",
+        "    reg recording;",
+        "    initial begin mutant = carillon_mutant(); recording = carillon_recording(); end",
         *_netlist(design),
         *(f"    assign {port.name} = o_{port.name};" for port in design.outputs),
         f"    wire [{design.input_words * WORD - 1}:0] ins = "
         f"{_join(p.name for p in design.inputs)};",
         f"    wire [{design.output_words * WORD - 1}:0] outs = "
         f"{_join('o_' + p.name for p in design.outputs)};",
-        "    always @(posedge clk) if (recording)",
-        f"        carillon_record({design.input_words + design.output_words}, {{outs, ins}});",
+        f"    always @(posedge clk) if (recording) carillon_record({words}, {{outs, ins}});",
         "endmodule",
         "",
     ]
@@ -199,11 +183,10 @@ def replay_wrapper(design: Interface) -> str:
     inputs are registers, which are evaluated once in a cycle, not before its edge as well. What
     comes before the first reset has no meaning.
     """
-    select = max(design.select, 1)
     loaded = {
         "ins": design.input_words * WORD,
         "expected": design.output_words * WORD,
-        "mutant": select,
+        "mutant": max(design.select, 1),
     }
     lines = [
         "`default_nettype none",
@@ -211,10 +194,8 @@ def replay_wrapper(design: Interface) -> str:
         "    input wire clk,",
         "    input wire load,",
         *(f"    input wire [{width - 1}:0] next_{name}," for name, width in loaded.items()),
-        "    input wire watching,",
         "    output reg differs,",
-        f"    output reg [{design.output_words * WORD - 1}:0] difference,",
-        f"    output reg [{max(1 << select, WORD) - 1}:0] hit",
+        f"    output reg [{design.output_words * WORD - 1}:0] difference",
         ");",
         *(f"    reg [{width - 1}:0] {name};" for name, width in loaded.items()),
         f"    always @(edge load) begin {' '.join(f'{n} <= next_{n};' for n in loaded)} end",
@@ -230,7 +211,7 @@ def replay_wrapper(design: Interface) -> str:
         f"    wire [{design.output_words * WORD - 1}:0] outs = "
         f"{_join('o_' + p.name for p in design.outputs)};",
         "    reg begun;",
-        "    initial begin differs = 0; difference = 0; hit = 0; begun = 0; end",
+        "    initial begin differs = 0; difference = 0; begun = 0; end",
         "    always @(edge clk) begin",
         "        if (rst) begun <= 1'b1;",
         "        differs <= begun && outs != expected;",
@@ -244,8 +225,7 @@ def replay_wrapper(design: Interface) -> str:
 
 def write_wrappers(tops: Iterable[str], folder: Path) -> None:
     """wrap-TOP.v and replay-TOP.v."""
-    ports = json.loads((folder / "ports.json").read_text())
     for top in tops:
-        design = interface(top, ports)
+        design = interface(top, folder)
         (folder / f"wrap-{top}.v").write_text(bench_wrapper(design))
         (folder / f"replay-{top}.v").write_text(replay_wrapper(design))

@@ -7,16 +7,23 @@ then fail with the error that it names. A test that passes there checks nothing.
 
 from __future__ import annotations
 
-import json
 import shutil
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tb.runner.builds import BuildConfig, get_build
-from tb.runner.common import HDL, ROOT, SIM_BUILD, RunnerError, locked, relative, write_whole
-from tb.runner.discover import Job, Module, select_jobs
+from tb.runner.common import (
+    HDL,
+    ROOT,
+    SIM_BUILD,
+    RunnerError,
+    locked,
+    relative,
+    replace_once,
+)
+from tb.runner.discover import Job, Module, all_tests, select_jobs
 from tb.runner.listed import parse, read_all
 from tb.runner.regress import Result, run_job
 from tb.runner.results import FAILED, PASSED
@@ -43,16 +50,6 @@ class Fault:
     replacement: str
     fails: dict[str, str]
     """Tests that must fail, and a part of the error that each must name; "" is any error."""
-
-
-@dataclass(frozen=True)
-class FaultyBuild(BuildConfig):
-    """A build of a copy of the design."""
-
-    place: Path = FOLDER
-
-    def folder(self, sim: str, waves: bool) -> Path:  # noqa: ARG002
-        return self.place
 
 
 @dataclass(frozen=True)
@@ -87,40 +84,15 @@ def load_faults(folder: Path = FAULTS) -> list[Fault]:
     return read_all(folder, "faults", _fault)
 
 
-def representatives(faults: Sequence[Fault]) -> list[Fault]:
-    """One for every second file, if possible one that a test module finds which finds none of the
-    others. A build takes ten times as long as its test: one for each file would take a quarter of
-    the time of the whole check.
-    """
-    shown: set[str] = set()
-    chosen: dict[str, Fault] = {}
-    for name in list(dict.fromkeys(fault.file for fault in faults))[::2]:
-        of_file = [fault for fault in faults if fault.file == name]
-        modules = {f.id: {test.partition(".")[0] for test in f.fails} for f in of_file}
-        chosen[name] = next((f for f in of_file if modules[f.id] - shown), of_file[0])
-        shown |= modules[chosen[name].id]
-    return [fault for fault in faults if fault in chosen.values()]
-
-
 def plant(fault: Fault, hdl: Path) -> None:
     """Changes one place of the design in the folder ``hdl``."""
-    path = next(hdl.rglob(fault.file), None)
-    if path is None:
-        raise RunnerError(f"{fault.id}: no file {fault.file} in {relative(HDL)}")
-    source = path.read_text()
-    count = source.count(fault.text)
-    if count != 1:
-        found = "does not occur" if not count else f"occurs {count} times, not once,"
-        raise RunnerError(
-            f"{fault.id}: the text to replace {found} in {relative(HDL)}/{fault.file}; correct "
-            f"`text` of the fault:\n{fault.text}"
-        )
-    path.write_text(source.replace(fault.text, fault.replacement))
+    path = next(hdl.rglob(fault.file), hdl / fault.file)
+    path.write_text(replace_once(path, fault.text, fault.replacement, fault.id))
 
 
 def jobs_of(fault: Fault, modules: Sequence[Module]) -> list[Job]:
     """One job for each test, with its first seed and build."""
-    known = {f"{m.short}.{test}" for m in modules for test in m.tests}
+    known = all_tests(modules)
     for test in fault.fails:
         if test not in known:
             raise RunnerError(f"{fault.id}: no such test: {test} (write module.Test)")
@@ -143,23 +115,23 @@ def judge_result(result: Result, error: str) -> str:
     return ""
 
 
-def faulty_build(config: BuildConfig, folder: Path) -> FaultyBuild:
+def faulty_build(config: BuildConfig, folder: Path) -> BuildConfig:
     """The same build, with the design in ``folder``/hdl."""
     copy = relative(folder / "hdl")
 
     def moved(name: str) -> str:
         return copy + name.removeprefix("hdl") if name.split("/")[0] == "hdl" else name
 
-    values = {item.name: getattr(config, item.name) for item in fields(BuildConfig)}
-    values |= {
-        "sources": tuple(map(moved, config.sources)),
-        "includes": tuple(map(moved, config.includes)),
+    return replace(
+        config,
+        sources=tuple(map(moved, config.sources)),
+        includes=tuple(map(moved, config.includes)),
         # Short runs: compiling takes longer than what a faster simulation would save. In one file
         # headers are compiled once.
-        "build_args": (*config.build_args, "-CFLAGS", "-O0", "--output-split", "0"),
-        "timeout_s": TIMEOUT_S,
-    }
-    return FaultyBuild(**values, place=folder / f"build-{config.name}")
+        build_args=(*config.build_args, "-CFLAGS", "-O0", "--output-split", "0"),
+        timeout_s=TIMEOUT_S,
+        place=folder / f"build-{config.name}",
+    )
 
 
 def _drop_intermediate(folder: Path) -> None:
@@ -216,15 +188,3 @@ def as_json(outcome: Outcome) -> dict[str, object]:
         ],
         "reproduce": f"make negatives FAULT={outcome.fault.id}",
     }
-
-
-def write_outcomes(found: Sequence[dict[str, object]], path: Path = OUT) -> None:
-    """Entries of an earlier run stay, unless their faults were planted again or are gone."""
-    try:
-        entries = {entry["id"]: entry for entry in json.loads(path.read_text())}
-    except (OSError, ValueError, KeyError, TypeError):
-        entries = {}
-    entries |= {entry["id"]: entry for entry in found}
-    known = [fault.id for fault in load_faults()]
-    kept = [entries[name] for name in known if name in entries]
-    write_whole(path, json.dumps(kept, indent=1) + "\n")

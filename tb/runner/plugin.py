@@ -30,14 +30,14 @@ from tb.runner.discover import Job, find_modules
 from tb.runner.faults import load_rows
 from tb.runner.items import (
     WORKER,
+    CheckFile,
     CheckItem,
-    FaultItem,
-    SimFile,
     Worker,
     file_of,
     is_sim_file,
     job_of,
     only,
+    sim_file,
     subject_of,
 )
 from tb.runner.negatives import load_faults
@@ -134,7 +134,9 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> Any:
-    return SimFile.from_parent(parent, path=module_path) if is_sim_file(module_path) else None
+    if not is_sim_file(module_path):
+        return None
+    return CheckFile.from_parent(parent, path=module_path, make=sim_file)
 
 
 def _group(item: pytest.Item) -> str:
@@ -190,9 +192,9 @@ def _check_names(config: pytest.Config) -> None:
 
 
 def _keep_only(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Proofs and planted faults by name."""
+    """Proofs and planted faults by name; external faults are chosen by their file."""
     patterns = only(config)
-    if not patterns or any(isinstance(item, FaultItem) for item in items):
+    if not patterns or any(isinstance(i, CheckItem) and i.facts["kind"] == "fault" for i in items):
         return
     chosen = [
         item

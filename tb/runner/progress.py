@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Generator, Sequence
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from tb.runner.common import RunnerError
 from tb.runner.items import job_of
 from tb.runner.tiers import Costs
 
@@ -20,10 +21,8 @@ _UNKNOWN_S = 0.5
 
 
 def duration(seconds: float) -> str:
-    """As 1:02:03 or 2:03."""
-    minutes, rest = divmod(round(max(seconds, 0.0)), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+    """As 1:02:03."""
+    return str(timedelta(seconds=round(max(seconds, 0.0))))
 
 
 class Progress:
@@ -48,37 +47,21 @@ class Progress:
         if not self._active:
             return
         self._terminal._show_progress_info = False
-        try:
-            costs = Costs()
-        except RunnerError:
-            return
-        files: dict[str, int] = {}
+        costs, files = Costs(), Counter(nodeid.partition("::")[0] for nodeid in ids)
         for nodeid in ids:
-            name = nodeid.partition("::")[0]
-            files[name] = files.get(name, 0) + 1
-        for nodeid in ids:
-            job, name = job_of(nodeid), nodeid.partition("::")[0]
-            cost = costs.of(job.id if job else nodeid)
-            if cost is None and (of_file := costs.of(name)) is not None:
-                cost = of_file / files[name]
-            self._left[nodeid] = _UNKNOWN_S if cost is None else cost
+            job, file = job_of(nodeid), nodeid.partition("::")[0]
+            own, of_file = costs.of(job.id if job else nodeid), costs.of(file)
+            self._left[nodeid] = own or (of_file / files[file] if of_file else _UNKNOWN_S)
         self._total = len(ids)
         self._config.pluginmanager.register(self, "carillon-progress")
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
+    @pytest.hookimpl(wrapper=True)
+    def pytest_report_teststatus(self) -> Generator[None, Any, Any]:
         """No dots."""
-        if report.failed:
-            return (
-                ("failed", "", "FAILED")
-                if report.when not in ("setup", "teardown")
-                else ("error", "", "ERROR")
-            )
-        if report.skipped:
-            return "skipped", "", "SKIPPED"
-        return ("passed" if report.when == "call" else ""), "", ""
+        category, _, word = yield
+        return category, "", word
 
-    def ended(self, report: pytest.TestReport, entry: dict[str, Any]) -> None:
+    def ended(self, report: pytest.TestReport, facts: dict[str, Any]) -> None:
         """One item has ended."""
         if not self._active:
             return
@@ -87,7 +70,6 @@ class Progress:
         self._done_s += self._left.pop(report.nodeid, 0.0)
         if report.failed:
             self._failed += 1
-            facts = entry["facts"]
             self.line(f"FAILED {report.nodeid}: {facts.get('cause', '')}")
         now = time.monotonic()
         if self._terminal.isatty():
@@ -107,8 +89,7 @@ class Progress:
 
     def line(self, text: str) -> None:
         """A line that stays."""
-        terminal = self._terminal
-        if terminal:
+        if terminal := self._terminal:
             if terminal.isatty():
                 terminal.rewrite("", erase=True)
             terminal.write_line(text)

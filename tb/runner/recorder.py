@@ -5,48 +5,63 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Generator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any
 
 import pytest
 
-from tb.runner import finish
-from tb.runner.common import RunnerError, cpu_count, cpu_used, relative
+from tb.runner import finish, negatives
+from tb.runner.common import RunnerError, cpu_count, cpu_used, merge_entries, relative
 from tb.runner.items import WORKER, job_facts, job_of, only, subject_of
-from tb.runner.negatives import write_outcomes
 from tb.runner.progress import Progress
+from tb.runner.regress import SimRun
 from tb.runner.selection import Selection
 from tb.runner.store import Item, Run, revision, save
 from tb.runner.tiers import Costs
 from tb.runner.waves import rerun_with_waves
 
-_FIELDS = ("kind", "subject", "test", "build", "sim", "seed", "cause", "signature", "sim_ns")
+_ITEM = {item.name for item in fields(Item)}
 
 
 def tier_of(config: pytest.Config, selection: Selection) -> str:
     """Which whole run this is, or partial."""
     option = config.option
-    narrowed = (
-        selection.narrows
-        or selection.coverage
-        or option.keyword
-        or getattr(option, "lf", False)
-        or option.carillon_only
-    )
-    if narrowed or getattr(option, "deselect", None) or getattr(option, "ignore", None):
+    options = (getattr(option, name, None) for name in ("lf", "deselect", "ignore"))
+    narrowed = selection.narrows or selection.coverage or option.carillon_only
+    if narrowed or option.keyword or any(options):
         return "partial"
-    everything = config.args_source == pytest.Config.ArgsSource.TESTPATHS
-    simulations = [arg.rstrip("/") for arg in config.args] == ["tb/tests"]
-    if everything:
-        return {"quick": "test", "": "nightly"}.get(option.markexpr, "partial")
-    if simulations:
+    tiers: dict[str, str] = {}
+    if config.args_source == pytest.Config.ArgsSource.TESTPATHS:
+        tiers = {"quick": "test", "": "nightly"}
+    elif [arg.rstrip("/") for arg in config.args] == ["tb/tests"]:
         tiers = {"quick": "quick", "full": "full", "full or quick": "full", "": "full"}
-        return tiers.get(option.markexpr, "partial")
-    return "partial"
+    return tiers.get(option.markexpr, "partial")
+
+
+@dataclass
+class _Entry:
+    """What is known of an item."""
+
+    outcome: str = ""
+    """Empty: it has not ended."""
+    wall_s: float = 0.0
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    def item(self, nodeid: str) -> Item:
+        values = {key: value for key, value in self.facts.items() if key in _ITEM}
+        if self.outcome in ("failed", "error"):
+            cause = values.setdefault("cause", "failed")
+            values.setdefault("signature", cause)
+        else:
+            values |= {"cause": "", "signature": "", "waves": ""}
+        values["cpu_s"] = round(values.get("cpu_s", 0.0), 3)
+        wall_s = round(self.wall_s, 3)
+        return Item(nodeid=nodeid, outcome=self.outcome, wall_s=wall_s, **values)
 
 
 class Recorder:
@@ -60,8 +75,8 @@ class Recorder:
         self._wanted: set[str] = set()
         self._ended = self._interrupted = False
         self._workers_cpu_s = 0.0
-        self._reports: dict[str, dict[str, Any]] = {}
-        """By node: outcome, wall_s, facts."""
+        self._reports: defaultdict[str, _Entry] = defaultdict(_Entry)
+        """By node."""
         self._words: list[str] = []
         self.progress = Progress(config)
 
@@ -88,17 +103,17 @@ class Recorder:
         self._workers_cpu_s += getattr(node, "workeroutput", {}).get("cpu_s", 0.0)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        entry = self._reports.setdefault(report.nodeid, {"outcome": "", "wall_s": 0.0, "facts": {}})
-        entry["wall_s"] += report.duration
-        entry["facts"] |= getattr(report, "carillon", None) or self._lost(report)
+        entry = self._reports[report.nodeid]
+        entry.wall_s += report.duration
+        entry.facts |= getattr(report, "carillon", None) or self._lost(report)
         if report.failed:
-            entry["outcome"] = "error" if report.when in ("setup", "teardown") else "failed"
+            entry.outcome = "failed" if report.when not in ("setup", "teardown") else "error"
         elif report.skipped:
-            entry["outcome"] = "skipped"
+            entry.outcome = "skipped"
         elif report.when == "call":
-            entry["outcome"] = entry["outcome"] or "passed"
+            entry.outcome = entry.outcome or "passed"
         if report.when == "call" or not report.passed:
-            self.progress.ended(report, entry)
+            self.progress.ended(report, entry.facts)
 
     def _lost(self, report: pytest.TestReport) -> dict[str, Any]:
         """Of an item whose worker has died: what its name tells."""
@@ -110,33 +125,6 @@ class Recorder:
         if job := job_of(report.nodeid):
             facts |= {"kind": "sim", **job_facts(job)}
         return facts
-
-    def _items(self) -> list[Item]:
-        items = []
-        for nodeid, entry in self._reports.items():
-            facts = entry["facts"]
-            bad = entry["outcome"] in ("failed", "error")
-            if not entry["outcome"]:
-                continue  # interrupted
-            values = {key: facts[key] for key in _FIELDS if key in facts}
-            if bad:
-                cause = values.setdefault("cause", "failed")
-                values.setdefault("signature", cause)
-                values["waves"] = facts.get("waves", "")
-            else:
-                values |= {"cause": "", "signature": ""}
-            items.append(
-                Item(
-                    nodeid=nodeid,
-                    outcome=entry["outcome"],
-                    cpu_s=round(facts.get("cpu_s", 0.0), 3),
-                    wall_s=round(entry["wall_s"], 3),
-                    log=str(facts.get("log", "")),
-                    reproduce=facts.get("reproduce", ""),
-                    **values,
-                )
-            )
-        return items
 
     @property
     def _measures_all(self) -> bool:
@@ -150,7 +138,7 @@ class Recorder:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
         result = yield
-        left = [node for node in self._wanted if not self._reports.get(node, {}).get("outcome")]
+        left = [node for node in self._wanted if not self._reports[node].outcome]
         self._ended = not (session.shouldstop or session.shouldfail or left)
         self.progress.end()
         if self._ended:
@@ -159,24 +147,20 @@ class Recorder:
         return result
 
     def _check_the_whole(self) -> None:
-        runs: dict[str, list[finish.SimRun]] = {"sim": [], "fault": []}
+        runs: dict[str, list[SimRun]] = {"sim": [], "fault": []}
         for nodeid, entry in self._reports.items():
-            facts = entry["facts"]
-            if (job := job_of(nodeid)) and entry["outcome"] != "skipped":
+            facts = entry.facts
+            if (job := job_of(nodeid)) and entry.outcome != "skipped":
                 counts = facts.get("bins") or facts.get("counts") or {}
-                passed = entry["outcome"] == "passed"
-                runs[facts["kind"]].append(
-                    finish.SimRun(job, passed, counts, facts.get("cause", ""))
-                )
-        coverage = self._config.stash[WORKER].selection.coverage
-        checks, self._words = (
-            finish.conclude_coverage(runs["sim"], whole=self._measures_all)
-            if coverage
-            else finish.conclude(self.tier, runs["sim"])
-        )
+                run = SimRun(job, entry.outcome == "passed", counts, facts.get("cause", ""))
+                runs[facts["kind"]].append(run)
+        if self._config.stash[WORKER].selection.coverage:
+            checks = [finish.conclude_coverage(runs["sim"], whole=self._measures_all)]
+        else:
+            checks, self._words = finish.conclude(self.tier, runs["sim"])
         if runs["fault"]:
-            more, words = finish.conclude_faults(runs["fault"], only(self._config))
-            checks, self._words = checks + more, self._words + words
+            more, report = finish.conclude_faults(runs["fault"], only(self._config))
+            checks, self._words = checks + more, [*self._words, report]
         for check in checks:
             self._config.hook.pytest_runtest_logreport(
                 report=pytest.TestReport(
@@ -195,9 +179,10 @@ class Recorder:
                     },
                 )
             )
-        planted = [e["facts"]["planted"] for e in self._reports.values() if "planted" in e["facts"]]
+        planted = [e.facts["planted"] for e in self._reports.values() if "planted" in e.facts]
         if planted:
-            write_outcomes(planted)
+            known = [fault.id for fault in negatives.load_faults()]
+            merge_entries(negatives.OUT, "id", planted, known)
 
     def _trace_first_failure(self) -> None:
         waves = self._config.option.carillon_waves
@@ -206,10 +191,10 @@ class Recorder:
             return
         for nodeid, entry in self._reports.items():
             job = job_of(nodeid)
-            if job and entry["outcome"] == "failed" and entry["facts"].get("traceable"):
+            if job and entry.outcome == "failed" and entry.facts.get("traceable"):
                 selection = self._config.stash[WORKER].selection
                 command, words = rerun_with_waves(job, selection, self.progress.line)
-                entry["facts"]["waves"] = command or entry["facts"]["waves"]
+                entry.facts["waves"] = command or entry.facts["waves"]
                 self._words += words
                 return
 
@@ -231,7 +216,7 @@ class Recorder:
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         # Before the workers are waited for: their time is in what they have sent.
         own = cpu_used()
-        items = self._items()
+        items = [entry.item(node) for node, entry in self._reports.items() if entry.outcome]
         if not items and not self._interrupted:
             return
         found = Counter(item.outcome.replace("error", "failed") for item in items)
@@ -277,36 +262,29 @@ class Recorder:
             session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
 
     def _record_costs(self, *, whole: bool) -> None:
-        costs: dict[str, float] = {}
+        costs: dict[str, float] = defaultdict(float)
         for entry in self._reports.values():
-            facts = entry["facts"]
-            if entry["outcome"] == "passed" and facts.get("group"):
-                costs[facts["group"]] = costs.get(facts["group"], 0.0) + facts.get("cpu_s", 0.0)
+            if entry.outcome == "passed" and (group := entry.facts.get("group")):
+                costs[group] += entry.facts.get("cpu_s", 0.0)
         Costs().record(costs, whole=whole)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_terminal_summary(self, terminalreporter: Any) -> Generator[None, None, None]:
         """Of failures with one cause the first is shown in full, the others are named."""
         stats: dict[str, list[Any]] = terminalreporter.stats
-        failed, shown = stats.get("failed", []), []
-        others: dict[str, list[Any]] = {}
-        for report in failed:
+        alike: dict[str, list[Any]] = {}
+        for report in (failed := stats.get("failed", [])):
             facts = getattr(report, "carillon", None) or {}
-            key = facts.get("signature") or report.nodeid
-            if key in others:
-                others[key].append(report)
-            else:
-                others[key] = []
-                shown.append(report)
+            alike.setdefault(facts.get("signature") or report.nodeid, []).append(report)
         if failed:
-            stats["failed"] = shown
+            stats["failed"] = [reports[0] for reports in alike.values()]
         yield
         if failed:
             stats["failed"] = failed
-        for key, reports in others.items():
-            if reports:
-                terminalreporter.write_line(f"{len(reports)} more with the same cause: {key}")
-                for report in reports[:20]:
-                    terminalreporter.write_line(f"  {report.carillon['reproduce']}")
+        for key, (_, *others) in alike.items():
+            if others:
+                terminalreporter.write_line(f"{len(others)} more with the same cause: {key}")
+            for report in others[:20]:
+                terminalreporter.write_line(f"  {report.carillon['reproduce']}")
         for words in self._words:
             terminalreporter.write_line(words)

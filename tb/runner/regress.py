@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -36,12 +36,22 @@ class Result:
     job: Job
     verdict: Verdict
     wall_s: float
-    clock_ns: float
     log: Path
     cpu_s: float = 0.0
     """Processor time of the simulation."""
     bins: dict[str, int] = field(default_factory=dict)
     """Hits of the bins of functional coverage; empty if the test failed."""
+
+
+@dataclass(frozen=True)
+class SimRun:
+    """A simulation that has run, as far as checks over all of them ask."""
+
+    job: Job
+    passed: bool
+    counts: Mapping[str, int] = field(default_factory=dict)
+    """Hits of bins; in the campaign of faults what was observed."""
+    cause: str = ""
 
 
 def job_filter(job: Job) -> str:
@@ -60,20 +70,6 @@ def tour_file(job: Job) -> Path:
 
 
 # -- builds ----------------------------------------------------------------------------------------
-
-
-def _told(config: BuildConfig, sim: str, waves: bool, seconds: float) -> str:
-    """Which step a build is in, by the commands in its log, and since when."""
-    folder = config.folder(sim, waves)
-    log = folder / "build.log"
-    text = log.read_text(errors="replace") if log.is_file() else ""
-    begun = set(re.findall(r" -c (?:.*[ /])?(\S+\.cpp)$", text, re.M))
-    files = begun | {path.name for path in folder.glob("*.cpp")}
-    step = f"compiling file {len(begun)} of {len(files)}" if begun else "reading the design"
-    if f" -o {config.toplevel}\n" in text:
-        step = "linking"
-    since = f" for {time.time() - log.stat().st_mtime:.0f} s" if text else ""
-    return f"build {config.name} ({sim}): {seconds:.0f} s, {step}{since}"
 
 
 def make_builds(
@@ -116,7 +112,7 @@ def make_builds(
             for future in () if done else left:
                 config, sim = running[future]
                 if since := begun.get((config.name, sim)):
-                    told(_told(config, sim, waves, time.monotonic() - since))
+                    told(f"build {config.name} ({sim}): {time.monotonic() - since:.0f} s so far")
         if (seconds := time.monotonic() - start) > 2:
             told(f"{len(wanted)} build(s) ready after {seconds:.0f} s")
     except BaseException:
@@ -197,7 +193,7 @@ def run_job(
             collect(job, folder / "coverage.dat", points)
         bins = json.loads(counts.read_text()) if verdict.ok and counts.is_file() else {}
         wall = time.monotonic() - start
-    return Result(job, verdict, wall, config.clock_ns, log, ended.cpu_s, bins)
+    return Result(job, verdict, wall, log, ended.cpu_s, bins)
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:

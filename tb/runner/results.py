@@ -84,10 +84,7 @@ class Verdict:
     message: str = ""
     """Why it failed: the exception that ended the test (several lines where it has them), else the
     first error line of the log, or what is missing."""
-    tests: int = 0
     sim_ns: float = 0.0
-    run_s: float = 0.0
-    """Wall time inside the test, without start-up."""
     failure: Failure | None = None
     """More about the exception, as far as the bench could tell."""
 
@@ -124,31 +121,24 @@ def first_error(log: Path) -> str:
 
 
 def _failure_text(cases: list[ElementTree.Element]) -> str:
-    for case in cases:
-        for kind in ("failure", "error"):
-            node = case.find(kind)
-            if node is not None:
-                text = (node.get("message") or node.text or "").strip()
-                prefix = node.get("type") or node.get("error_type") or kind
-                return f"{prefix}: {text}" if text else prefix
+    for node in (node for case in cases for node in case if node.tag in ("failure", "error")):
+        text = (node.get("message") or node.text or "").strip()
+        kind = node.get("type") or node.get("error_type") or node.tag
+        return f"{kind}: {text}" if text else kind
     return ""
 
 
 _UNIT_NS = {"fs": 1e-6, "ps": 1e-3, "ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
 
 
-def _times(cases: list[ElementTree.Element]) -> tuple[float, float]:
-    """(simulated ns, wall seconds) of all tests. The `time` attribute is too coarse for short
-    tests, so the wall time comes from the ratio of both."""
-    sim_ns = wall_s = 0.0
+def _simulated_ns(cases: list[ElementTree.Element]) -> float:
+    """Of all tests."""
+    total = 0.0
     for case in cases:
         found = {item.get("name"): item.get("value") or "" for item in case.iter("property")}
-        duration = float(found.get("sim_time_duration", 0))
-        duration *= _UNIT_NS[found.get("sim_time_unit", "ns")]
-        ratio = float(found.get("sim_time_ratio", 0))
-        sim_ns += duration
-        wall_s += duration / ratio if ratio > 0 else float(case.get("time") or 0)
-    return sim_ns, wall_s
+        unit = _UNIT_NS[found.get("sim_time_unit", "ns")]
+        total += float(found.get("sim_time_duration", 0)) * unit
+    return total
 
 
 def judge(results: Path, log: Path, exit_code: int) -> Verdict:
@@ -164,12 +154,12 @@ def judge(results: Path, log: Path, exit_code: int) -> Verdict:
         )
     except ElementTree.ParseError as error:
         return Verdict(NOT_RUN, hint or f"{results.name} is incomplete: {error}")
-    sim_ns, run_s = _times(cases)
+    sim_ns = _simulated_ns(cases)
     skipped = sum(1 for case in cases if case.find("skipped") is not None)
 
     def verdict(status: str, message: str = "") -> Verdict:
         failure = read_failure(results.with_name(FAILURE_FILE), message) if message else None
-        return Verdict(status, message, tests, sim_ns, run_s, failure)
+        return Verdict(status, message, sim_ns, failure)
 
     if tests - skipped <= 0:
         what = f"{skipped} skipped" if skipped else "does the module import, is the name right?"

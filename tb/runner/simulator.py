@@ -87,37 +87,23 @@ def execute(
         start_new_session=True,
     )
     remember(process)
-    watch = Watch(process.pid, cpu_s)
+    watch, handle = Watch(process.pid, cpu_s), os.pidfd_open(process.pid)
     limit_cpu(process.pid, cpu_s)
     try:
-        while True:
-            # Not Popen.wait(): only wait4 tells what the process has used.
-            pid, status, used = os.wait4(process.pid, os.WNOHANG)
-            if pid:
-                break
+        while not select.select([handle], [], [], 5.0)[0]:
             if cpu_s is not None:
                 watch.look()
-            _pause(process.pid)
+        # Not Popen.wait(): only wait4 tells what the process has used.
+        _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         late = watch.ended or (process.returncode < 0 and watch.spent(used))
         return Ended(process.returncode, used.ru_utime + used.ru_stime, late)
     finally:
+        os.close(handle)
         if process.returncode is None:
             kill_group(process)
             process.wait()
         forget(process)
-
-
-def _pause(pid: int) -> None:
-    """Until the process has ended, but for 5 s at most."""
-    try:
-        handle = os.pidfd_open(pid)
-    except ProcessLookupError:
-        return
-    try:
-        select.select([handle], [], [], 5.0)
-    finally:
-        os.close(handle)
 
 
 #: How a command is run: as ``execute`` above does.
@@ -178,14 +164,12 @@ INITIAL_STATES = 8
 
 
 class _Verilator(_Executor, cocotb_runner.Verilator):
-    ports_only = False
-    coverage = False
     processes = 0
 
     def _build_command(self) -> list[list[str]]:
         verilate, make = super()._build_command()
         # cocotb asks for VCD and for read-write access to everything; the second halves the speed.
-        dropped = {"--trace"} | ({"--public-flat-rw"} if self.ports_only else set())
+        dropped = {"--trace", "--public-flat-rw"}
         make[make.index("-j") + 1] = str(self.processes or cpu_count())
         make += MAKE_VARIABLES
         make.append(f"OBJCACHE={os.environ.get('OBJCACHE', '')}")
@@ -234,9 +218,7 @@ def first_build_error(log: str) -> str:
 class _Plan:
     """What a build is made of, and the key that changes with it."""
 
-    runner: _Verilator | _Icarus
     args: list[str]
-    control: list[Path]
     sources: list[Path]
     key: str
     program: Path
@@ -249,36 +231,27 @@ class _Plan:
 
 
 def _plan(config: BuildConfig, sim: str, waves: bool) -> _Plan:
-    folder = config.folder(sim, waves)
-    sources = config.source_files()
-    runner = make_runner(sim)
-    if isinstance(runner, _Verilator):
-        args = _verilator_args(config, waves)
-        public = config.public_file()
-        runner.ports_only = public is not None
-        runner.coverage = config.coverage
-        control = [public] if public else []
-        control += [_COVERAGE_CONTROL] if config.coverage else []
+    folder, sources = config.folder(sim, waves), config.source_files()
+    if sim == "verilator":
+        args, program = _verilator_args(config, waves), folder / config.toplevel
+        control = [config.public_file(), *([_COVERAGE_CONTROL] if config.coverage else [])]
+        sources = [*control, *sources]
     else:
         # The sources are Verilog-2005: without this they would be read as SystemVerilog.
         # (The module that cocotb adds to dump waves is SystemVerilog.)
-        args = ["-g2005-sv" if waves else "-g2005"]
-        control = []
-    key_files = [*control, *sources]
-    key_files += [_COVERAGE_HEADER] if config.coverage else []
-    key_files += [_RECORDS] if str(_RECORDS) in args else []
-    for include in config.includes:
-        key_files += sorted((ROOT / include).glob("*.vh"))
+        args, program = ["-g2005-sv" if waves else "-g2005"], folder / "sim.vvp"
+    headers = [_COVERAGE_HEADER] if config.coverage else []
+    headers += [_RECORDS] if str(_RECORDS) in args else []
+    headers += [path for place in config.includes for path in sorted((ROOT / place).glob("*.vh"))]
     # What a build does not depend on.
-    config = replace(config, timeout_s=0.0, clock_ns=0.0, sim_args=())
-    key = digest(key_files, ROOT, config, args, MAKE_VARIABLES, sim)
-    program = folder / ("sim.vvp" if sim == "icarus" else config.toplevel)
-    return _Plan(runner, args, control, sources, key, program, folder / ".carillon-build")
+    config = replace(config, timeout_s=0.0, sim_args=())
+    key = digest([*sources, *headers], ROOT, config, args, MAKE_VARIABLES, sim)
+    return _Plan(args, sources, key, program, folder / ".carillon-build")
 
 
-def is_built(config: BuildConfig, sim: str, waves: bool = False) -> bool:
+def is_built(config: BuildConfig, sim: str) -> bool:
     """Whether there is a build of the sources as they are."""
-    return _plan(config, sim, waves).done
+    return _plan(config, sim, waves=False).done
 
 
 def build(config: BuildConfig, sim: str, waves: bool = False, processes: int | None = None) -> bool:
@@ -297,11 +270,11 @@ def build(config: BuildConfig, sim: str, waves: bool = False, processes: int | N
             empty(folder)
         begun.touch()
         log = folder / "build.log"
-        runner = plan.runner
+        runner = make_runner(sim)
         if isinstance(runner, _Verilator):
             runner.processes = processes or 0
         runner.build(
-            sources=[*plan.control, *plan.sources],
+            sources=plan.sources,
             includes=[ROOT / path for path in config.includes],
             parameters=config.parameters,
             defines=config.defines,

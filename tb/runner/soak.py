@@ -10,24 +10,35 @@ from __future__ import annotations
 
 import fnmatch
 import hashlib
+import itertools
 import json
 import secrets
 import shutil
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
 from tb.env.harness.facts import VARIABLE as FACTS
 from tb.runner.builds import BuildConfig
-from tb.runner.common import ROOT, SIM_BUILD, RunnerError, cpu_count, digest, relative, write_whole
-from tb.runner.discover import Job, Module, find_modules, select_jobs
-from tb.runner.listed import read_list
+from tb.runner.common import (
+    ROOT,
+    SIM_BUILD,
+    RunnerError,
+    bench_files,
+    cpu_count,
+    digest,
+    hdl_files,
+    relative,
+    write_whole,
+)
+from tb.runner.discover import Job, Module, all_tests, find_modules, select_jobs
+from tb.runner.listed import parse, read_list
 from tb.runner.progress import duration
 from tb.runner.regress import Result, build_all, run_job, table
 from tb.runner.simulator import kill_all
@@ -37,19 +48,6 @@ OUT = SIM_BUILD / "soak.json"
 DEFAULT_COMPLETIONS = 10_000_000
 #: Seeds of chunks: from LONG_SEED of tb/tests/common/soaking.py on.
 _LOW, _HIGH = 1000, 2**31
-#: What a campaign's completions are completions of, and judged by.
-SOURCES = (
-    "hdl/**/*.v*",
-    "models/**/*.py",
-    "tb/builds.yaml",
-    "tb/hdl/*",
-    "tb/env/**/*.py",
-    "tb/replay/*.py",
-    "tb/sequences/**/*.py",
-    "tb/tests/common/soaking.py",
-    "tb/tests/*/test_soak_*.py",
-    "tb/tests/*/test_*_life.py",
-)
 #: A chunk that hangs is a failure; on a loaded machine one can take minutes.
 TIMEOUT_S = 1800.0
 
@@ -60,9 +58,14 @@ Runner = Callable[[Job, BuildConfig], tuple[Result, dict[str, int]]]
 class Part:
     """One entry of the mix."""
 
-    tests: tuple[str, ...]
+    test: str
+    """module.test, or a glob of which each chunk takes one."""
     builds: tuple[str, ...]
     chunks: int
+
+    def tests(self, modules: Sequence[Module]) -> dict[str, Module]:
+        known = all_tests(modules)
+        return {name: known[name] for name in fnmatch.filter(known, self.test)}
 
 
 @dataclass
@@ -77,8 +80,10 @@ class Campaign:
     completions: int = 0
     records: int = 0
     wall_s: float = 0.0
-    done: set[int] = field(default_factory=set)
-    """Numbers of the chunks that have run to their ends."""
+    chunks: list[int] = field(default_factory=list)
+    """Numbers of those that have run to their ends."""
+    seeds: list[int] = field(default_factory=list)
+    """Of these chunks."""
     builds: dict[str, int] = field(default_factory=dict)
     """Completions by build."""
     tests: dict[str, int] = field(default_factory=dict)
@@ -94,14 +99,16 @@ class Campaign:
 
     def add(self, number: int, result: Result, facts: dict[str, int]) -> None:
         """A chunk has ended; one that failed counts as a mismatch, its completions do not count."""
-        self.done.add(number)
-        if not result.verdict.ok:
+        job, verdict = result.job, result.verdict
+        self.chunks.append(number)
+        self.seeds.append(job.seed)
+        if not verdict.ok:
             self.failures.append(
                 {
                     "chunk": number,
-                    "status": result.verdict.status.lower().replace(" ", "_"),
-                    "message": result.verdict.message,
-                    "reproduce": result.job.reproduce(),
+                    "status": verdict.status.lower().replace(" ", "_"),
+                    "message": verdict.message,
+                    "reproduce": job.reproduce(),
                     "log": relative(result.log),
                 }
             )
@@ -109,30 +116,25 @@ class Campaign:
         count = facts["completions"]
         self.completions += count
         self.records += facts["records"]
-        for group, name in ((self.builds, result.job.build), (self.tests, result.job.name)):
-            group[name] = group.get(name, 0) + count
-        for name, hits in result.bins.items():
-            self.bins[name] = self.bins.get(name, 0) + hits
+        for group, found in (
+            (self.builds, {job.build: count}),
+            (self.tests, {job.name: count}),
+            (self.bins, result.bins),
+        ):
+            for name, more in found.items():
+                group[name] = group.get(name, 0) + more
 
-    def as_json(self, target: int, jobs: Sequence[Job]) -> dict[str, Any]:
-        """The content of soak.json."""
-        return {
-            "seed": self.seed,
-            "mix": self.mix,
+    def write(self, target: int, outs: Iterable[Path]) -> None:
+        """soak.json."""
+        more = {
             "target": target,
-            "completions": self.completions,
             "mismatches": len(self.failures),
-            "records": self.records,
-            "wall_s": round(self.wall_s, 1),
             "completions_per_s": round(self.rate, 1),
-            "chunks": sorted(self.done),
-            "seeds": [job.seed for job in jobs],
-            "builds": dict(sorted(self.builds.items())),
-            "tests": dict(sorted(self.tests.items())),
-            "failures": self.failures,
-            "bins": dict(sorted(self.bins.items())),
             "resume": f"make soak N={target} SEED={self.seed}",
         }
+        text = json.dumps({**asdict(self), **more}, indent=1, sort_keys=True) + "\n"
+        for out in outs:
+            write_whole(out, text)
 
 
 # -- the mix ---------------------------------------------------------------------------------------
@@ -141,22 +143,16 @@ class Campaign:
 def load_mix(modules: Sequence[Module], path: Path = SOAK_YAML) -> list[Part]:
     """Reads tb/tests/campaigns/soak.yaml; a test or build that is not there is an error."""
     where = relative(path)
-    entries = read_list(path, "mix")
-    known = {f"{m.short}.{test}": m for m in modules for test in m.tests}
-    mix = []
-    for entry in entries:
-        if not isinstance(entry, dict) or set(entry) != {"test", "builds", "chunks"}:
-            raise RunnerError(f"{where}: an entry has the keys test, builds, chunks: {entry!r}")
-        tests = tuple(name for name in known if fnmatch.fnmatchcase(name, entry["test"]))
-        builds, chunks = entry["builds"], entry["chunks"]
+    mix = [parse(Part, entry, where) for entry in read_list(path, "mix")]
+    for part in mix:
+        tests = part.tests(modules)
         if not tests:
-            raise RunnerError(f"{where}: no such test: {entry['test']}")
-        if not isinstance(chunks, int) or chunks < 1 or not isinstance(builds, list) or not builds:
-            raise RunnerError(f"{where}: {entry['test']}: needs a build and a chunk or more")
-        for test in tests:
-            if missing := set(builds) - set(known[test].builds):
+            raise RunnerError(f"{where}: no such test: {part.test}")
+        if part.chunks < 1 or not part.builds:
+            raise RunnerError(f"{where}: {part.test}: needs a build and a chunk or more")
+        for test, module in tests.items():
+            if missing := set(part.builds) - set(module.builds):
                 raise RunnerError(f"{where}: {test} is not for build {min(missing)}")
-        mix.append(Part(tests, tuple(builds), chunks))
     return mix
 
 
@@ -174,17 +170,13 @@ def chunk(seed: int, number: int, mix: Sequence[Part], modules: Sequence[Module]
             break
         place -= part.chunks
     build = part.builds[(turn * part.chunks + place) % len(part.builds)]
-    test = part.tests[_derive(seed, number, "test", len(part.tests))]
+    tests = [*part.tests(modules)]
+    test = tests[_derive(seed, number, "test", len(tests))]
     chosen = _LOW + _derive(seed, number, "seed", _HIGH - _LOW)
     return select_jobs(modules, [test], (chosen,), "verilator", build)[0]
 
 
 # -- the record ------------------------------------------------------------------------------------
-
-
-def fingerprint(mix: Sequence[Part], sources: Sequence[str] = SOURCES) -> str:
-    """Differs when the chunks of a campaign do, or what judges them and is judged by them."""
-    return digest(sorted(p for pattern in sources for p in ROOT.glob(pattern)), mix)[:16]
 
 
 def record_of(seed: int) -> Path:
@@ -196,22 +188,10 @@ def load(seed: int, mix: str, path: Path) -> Campaign:
     """The campaign of this seed as it was left, or a new one."""
     try:
         data = json.loads(path.read_text())
-        if (data["seed"], data["mix"]) != (seed, mix):
-            return Campaign(seed, mix)
-        return Campaign(
-            seed,
-            mix,
-            data["completions"],
-            data["records"],
-            data["wall_s"],
-            set(data["chunks"]),
-            data["builds"],
-            data["tests"],
-            data["failures"],
-            data["bins"],
-        )
-    except (OSError, ValueError, KeyError, TypeError):
+        found = Campaign(**{item.name: data[item.name] for item in fields(Campaign)})
+    except (OSError, ValueError, KeyError):
         return Campaign(seed, mix)
+    return found if (found.seed, found.mix) == (seed, mix) else Campaign(seed, mix)
 
 
 def _run_chunk(job: Job, config: BuildConfig) -> tuple[Result, dict[str, int]]:
@@ -272,27 +252,21 @@ def soak(
     Chunks that still run then come to their ends and count, too: one that fails or hangs must not
     be passed over. ``campaign`` and the files ``outs`` are up to date after each chunk.
     """
-    jobs = {number: make(number) for number in campaign.done}
     before, start = campaign.wall_s, time.monotonic()
     running: dict[Future[tuple[Result, dict[str, int]]], int] = {}
-    following = 0
+    following = itertools.count()
 
     def record() -> None:
         campaign.wall_s = before + time.monotonic() - start
-        data = campaign.as_json(target, [jobs[n] for n in sorted(campaign.done)])
-        text = json.dumps(data, indent=1) + "\n"
-        for out in outs:
-            write_whole(out, text)
+        campaign.write(target, outs)
 
     pool = ThreadPoolExecutor(max_workers=processes)
     try:
         while not stop.is_set() and (running or campaign.completions < target):
             while campaign.completions < target and len(running) < processes:
-                while following in campaign.done:
-                    following += 1
-                jobs[following] = job = make(following)
-                running[pool.submit(run, job, builds[job.build])] = following
-                following += 1
+                number = next(n for n in following if n not in campaign.chunks)
+                job = make(number)
+                running[pool.submit(run, job, builds[job.build])] = number
             ended, _ = wait(running, timeout=0.5, return_when=FIRST_COMPLETED)
             for future in ended:
                 number = running.pop(future)
@@ -311,13 +285,6 @@ def soak(
     return campaign.completions >= target
 
 
-def report(campaign: Campaign) -> str:
-    """The table of builds and tests."""
-    rows = [(name, f"{count:,}") for name, count in sorted(campaign.builds.items())]
-    rows += [(name, f"{count:,}") for name, count in sorted(campaign.tests.items())]
-    return table(("build or test", "completions"), rows, right=(1,))
-
-
 def run_soak(target: int | None, seed: int | None, processes: int | None) -> int:
     """`make soak`: 0 if the completions were reached without a mismatch, 1 with one, 130 if it was
     stopped.
@@ -326,17 +293,19 @@ def run_soak(target: int | None, seed: int | None, processes: int | None) -> int
     seed = seed or 1 + secrets.randbelow(_HIGH - 1)
     modules = find_modules()
     mix = load_mix(modules)
-    campaign = load(seed, fingerprint(mix), record_of(seed))
+    # The chunks of a campaign, what judges them and is judged by them.
+    sources = [*hdl_files("*.v*"), *bench_files()]
+    campaign = load(seed, digest(sources, mix)[:16], record_of(seed))
     print(
         f"soak: {target:,} completions, seed {seed}; resume with make soak N={target} SEED={seed}"
     )
-    if campaign.done:
+    if campaign.chunks:
         print(f"soak: goes on behind {campaign.completions:,} completions")
     elif record_of(seed).exists():
         print("soak: this seed's record is of other sources or another mix; begins anew")
-    needed = {build: next(iter(part.tests)) for part in mix for build in part.builds}
+    every = {build: part for part in mix for build in part.builds}.items()
     builds = build_all(
-        [select_jobs(modules, [test], (1,), "verilator", b)[0] for b, test in needed.items()]
+        [j for b, part in every for j in select_jobs(modules, [part.test], (1,), "verilator", b)]
     )
     builds = {name: replace(config, timeout_s=TIMEOUT_S) for name, config in builds.items()}
     with _stopping() as stop:
@@ -349,12 +318,14 @@ def run_soak(target: int | None, seed: int | None, processes: int | None) -> int
             stop,
             outs=(record_of(seed), OUT),
         )
-    print(f"\n{report(campaign)}")
+    counts = [*sorted(campaign.builds.items()), *sorted(campaign.tests.items())]
+    rows = [(name, f"{count:,}") for name, count in counts]
+    print("\n" + table(("build or test", "completions"), rows, right=(1,)))
     for failure in campaign.failures:
         print(f"\nmismatch: {failure['reproduce']}\n  {failure['message']}\n  {failure['log']}")
     print(
         f"\nsoak: {campaign.completions:,} completions, {len(campaign.failures)} mismatch(es), "
-        f"{len(campaign.done)} chunk(s), {campaign.rate:,.0f} completions/s, "
+        f"{len(campaign.chunks)} chunk(s), {campaign.rate:,.0f} completions/s, "
         f"{len(campaign.bins)} bins hit; written to {relative(OUT)}"
     )
     if not reached:

@@ -144,15 +144,6 @@ def save(
     return path
 
 
-def read(path: Path) -> list[Item]:
-    """The items of a regression.json or partial.json."""
-    try:
-        data = json.loads(path.read_text())
-        return [Item(**item) for item in data["items"]]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise RunnerError(f"no results of a run in {path.name} ({error}); run 'make sim'") from None
-
-
 @contextmanager
 def one_whole_run(history: Path = HISTORY) -> Iterator[None]:
     """Two whole runs would overwrite each other's results: the second one ends with an error."""

@@ -6,13 +6,13 @@ report (`make report`).
 from __future__ import annotations
 
 import fnmatch
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from tb.env.coverage.bins import BINS
 from tb.runner.common import ROOT, RunnerError, relative
-from tb.runner.discover import Module
 from tb.runner.listed import parse, read_list
 
 PLAN = ROOT / "docs" / "testplan.yaml"
@@ -61,33 +61,20 @@ def find_gaps(rows: Sequence[Row], tests: Iterable[str], scope: Iterable[str] = 
 
     ``tests``: all tests there are, as ``module.test``.
     """
-    known = set(tests)
-    scope = list(scope)
+    known, scope = set(tests), list(scope)
     shown = {name for row in rows for name in row.requirements}
-    gaps = [f"requirement {name} has no row" for name in scope if name not in shown]
     planned = {test for row in rows for test in row.tests}
-    gaps += [f"test {name} has no row" for name in sorted(known - planned)]
     covered = {name for row in rows for name in row.bins()}
+    gaps = [f"requirement {name} has no row" for name in scope if name not in shown]
+    gaps += [f"test {name} has no row" for name in sorted(known - planned)]
     gaps += [f"bin {name!r} has no row" for name in BINS if name not in covered]
-    seen: set[str] = set()
+    count = Counter(row.id for row in rows)
     for row in rows:
-        if row.id in seen:
-            gaps.append(f"row {row.id}: a second row of this name")
-        seen.add(row.id)
-        if not row.tests:
-            gaps.append(f"row {row.id}: no tests")
-        gaps += [
-            f"row {row.id}: no such requirement: {n}" for n in row.requirements if n not in scope
-        ]
-        gaps += [f"row {row.id}: no such test: {name}" for name in row.tests if name not in known]
-        gaps += [
-            f"row {row.id}: no bin matches {pattern!r}"
-            for pattern in row.coverage
-            if not any(_matches(name, pattern) for name in BINS)
-        ]
+        unknown = [f"no such requirement: {name}" for name in row.requirements if name not in scope]
+        unknown += [f"no such test: {name}" for name in row.tests if name not in known]
+        for pattern in row.coverage:
+            if not any(_matches(name, pattern) for name in BINS):
+                unknown.append(f"no bin matches {pattern!r}")
+        unknown += ["a second row of this name"] * (count[row.id] > 1)
+        gaps += [f"row {row.id}: {text}" for text in unknown + ["no tests"] * (not row.tests)]
     return gaps
-
-
-def all_tests(modules: Iterable[Module]) -> list[str]:
-    """Every test as ``module.test``."""
-    return [f"{module.short}.{test}" for module in modules for test in module.tests]

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from tb.runner.common import ROOT, RunnerError, relative, write_whole
-from tb.runner.listed import read_yaml
+from tb.runner.listed import parse, read_yaml
 
 TIERS_YAML = ROOT / "tb" / "tiers.yaml"
 COSTS_JSON = ROOT / "tb" / "costs.json"
@@ -17,43 +18,37 @@ COSTS_JSON = ROOT / "tb" / "costs.json"
 TIERS = ("quick", "full", "nightly")
 
 
-@cache
-def quick_jobs(path: Path = TIERS_YAML) -> frozenset[str]:
-    """The jobs of the tier `quick`, as test_x.TestX[build-simulator-seed]."""
-    data = _load(path)
-    jobs = data.get("quick")
-    if not isinstance(jobs, list) or not jobs or not all(isinstance(job, str) for job in jobs):
-        raise RunnerError(f"{relative(path)}: `quick` must be a list of jobs")
-    return frozenset(jobs)
+@dataclass(frozen=True)
+class Tiers:
+    """What tb/tiers.yaml says, of jobs as test_x.TestX[build-simulator-seed]."""
 
-
-@cache
-def nightly_jobs(path: Path = TIERS_YAML) -> frozenset[str]:
-    """The jobs that only the tier `nightly` has: they add nothing to the others."""
-    jobs = _load(path).get("nightly") or []
-    if not isinstance(jobs, list) or not all(isinstance(job, str) for job in jobs):
-        raise RunnerError(f"{relative(path)}: `nightly` must be a list of jobs")
-    if both := sorted(set(jobs) & quick_jobs(path)):
-        raise RunnerError(f"{relative(path)}: both quick and nightly: {', '.join(both[:5])}")
-    return frozenset(jobs)
-
-
-@cache
-def quick_is_complete(path: Path = TIERS_YAML) -> bool:
+    quick: frozenset[str]
+    nightly: frozenset[str]
+    """Those that only this tier has: they add nothing to the others."""
+    complete: bool
     """Whether the tier `quick` has to hit every bin of functional coverage."""
-    return bool(_load(path).get("complete"))
 
 
-def _load(path: Path) -> dict[str, object]:
-    data = read_yaml(path)
-    if not isinstance(data, dict) or not data.keys() <= {"quick", "nightly", "complete"}:
-        raise RunnerError(f"{relative(path)}: must have the keys complete, quick and nightly")
-    return data
+@dataclass(frozen=True)
+class _File:
+    quick: tuple[str, ...]
+    nightly: tuple[str, ...] = ()
+    complete: bool = False
+
+
+@cache
+def read_tiers(path: Path = TIERS_YAML) -> Tiers:
+    data = parse(_File, read_yaml(path), relative(path))
+    found = Tiers(frozenset(data.quick), frozenset(data.nightly), data.complete)
+    if both := sorted(found.quick & found.nightly):
+        raise RunnerError(f"{relative(path)}: both quick and nightly: {', '.join(both[:5])}")
+    return found
 
 
 def check_tiers(known: Iterable[str], path: Path = TIERS_YAML) -> None:
     """A job of the tier that is not there would be left out in silence."""
-    if odd := sorted((quick_jobs(path) | nightly_jobs(path)) - set(known)):
+    found = read_tiers(path)
+    if odd := sorted((found.quick | found.nightly) - set(known)):
         raise RunnerError(f"{relative(path)}: no such job: {', '.join(odd[:5])}")
 
 

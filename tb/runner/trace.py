@@ -14,10 +14,10 @@ from pathlib import Path
 
 from tb.env.coverage.bins import BINS
 from tb.runner.common import SIM_BUILD, relative, write_whole
-from tb.runner.discover import Module
+from tb.runner.discover import Module, all_tests
 from tb.runner.negatives import Fault, load_faults
 from tb.runner.proofs import Proof, load_proofs
-from tb.runner.testplan import SCOPE, Row, all_tests, find_gaps, load_plan
+from tb.runner.testplan import SCOPE, Row, find_gaps, load_plan
 
 Results = Mapping[str, Sequence[bool]]
 
@@ -38,33 +38,29 @@ def trace_gaps(
     that leaves out tests; without ``complete``: of one that need not show every requirement.
     """
     scope = list(scope)
-    gaps = []
-    for name in scope:
-        tests = [test for row in rows if name in row.requirements for test in row.tests]
-        # A test that ran and failed makes the regression fail; here a requirement must be shown.
-        if complete and not any(results.get(test) and all(results[test]) for test in tests):
-            gaps.append(f"requirement {name}: no test of its rows has passed")
+    # A test that ran and failed makes the regression fail; here a requirement must be shown.
+    passed = {test for test, runs in results.items() if runs and all(runs)}
+    shown = {name for row in rows if passed & {*row.tests} for name in row.requirements}
+    lost = {test for test, runs in results.items() if not all(runs)}
+    gaps = [
+        f"requirement {name}: no test of its rows has passed"
+        for name in scope
+        if complete and name not in shown
+    ]
     gaps += [
         f"row {row.id}: {test} has not passed"
         for row in rows
         for test in row.tests
-        if not all(results.get(test) or [not every_test])
+        if test in lost or (every_test and test not in passed)
     ]
-    for name, named in bins.items():
-        if complete and not hits.get(name):
-            gaps.append(f"bin {name!r} was not hit")
-        gaps += _unknown(f"bin {name!r}", named, scope)
-    for fault in faults:
-        gaps += _unknown(f"fault {fault.id}", fault.requirements, scope)
-    for proof in proofs:
-        gaps += _unknown(f"proof {proof.id}", proof.requirements, scope)
+    gaps += [f"bin {name!r} was not hit" for name in bins if complete and not hits.get(name)]
+    named = {f"bin {name!r}": own for name, own in bins.items()}
+    named |= {f"fault {fault.id}": fault.requirements for fault in faults}
+    named |= {f"proof {proof.id}": proof.requirements for proof in proofs}
+    for what, own in named.items():
+        gaps += [] if own else [f"{what} names no requirement"]
+        gaps += [f"{what}: no such requirement: {name}" for name in own if name not in scope]
     return gaps
-
-
-def _unknown(what: str, named: Sequence[str], scope: Sequence[str]) -> list[str]:
-    if not named:
-        return [f"{what} names no requirement"]
-    return [f"{what}: no such requirement: {name}" for name in named if name not in scope]
 
 
 def matrix(

@@ -9,7 +9,14 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 from models import codes
-from models.codes import Access, Cause, CommandResult, CqStatus, PostFlag, ScatterCode, TraceOp
+from models.codes import (
+    Access,
+    Cause,
+    CqStatus,
+    PostFlag,
+    ScatterCode,
+    TraceOp,
+)
 from models.keys.region import RegionConfig
 from models.keys.window_control import make_window_args
 from models.keys.window_types import CheckRequest, CheckResult
@@ -27,7 +34,6 @@ from models.receive.receive_types import (
     SrqConfig,
     TakeResult,
 )
-from tb.env.defs import QP_STATE, QpState
 from tb.env.harness.records import AccessCheck, AccessVerdict, RecvDone, ScatterAnswer
 from tb.env.harness.records import RecvRequest as RequestBeat
 from tb.selftest.streams import PAGE
@@ -345,53 +351,6 @@ class EngineStream(WorkStream):
             self.connect(qp)
         return self
 
-    def all_receives(self) -> Self:
-        """A bit of everything that works."""
-        self.receivers(flag=2)
-        for lengths in ((64,), (16, 0, 16), (0,), ()):
-            assert self.receive(self.buffer(OWN, lengths)) is Cause.OK
-        assert self.receive() is Cause.QUEUE_FULL
-        self.whole(OWN, 64, solicited=True)
-        self.whole(OWN, 20)
-        self.whole(OWN, 0, invalidate=True, token=77)
-        self.doorbell(0, polled=3)
-        for _ in range(4):
-            assert self.receive(shared=True) is Cause.OK
-        assert self.receive(shared=True) is Cause.QUEUE_FULL
-        self.srq_command(codes.Command.SET_SRQ_WATERMARK, 0, 4)
-        assert self.message(FIRST, 64).event
-        self.raised()
-        self.message(SECOND, 3)
-        for qp in (SECOND, FIRST):
-            self.report(qp, 0)
-            self.completes(qp)
-        assert self.reap(0, 2) == 0
-        assert self.reap(0, 5) == 0x0B
-        self.tick(400)
-        self.srq_command(codes.Command.QUERY_SRQ, 0)
-        self.srq_command(codes.Command.RESIZE_SRQ, 0, 5)
-        assert self.message(FIRST, 100).code is ScatterCode.LENGTH_ERROR
-        self.report(FIRST, 1)
-        self.completes(FIRST)
-        assert self.message(FIRST).code is ScatterCode.REFUSED
-        assert self.message(SECOND, 1).code is ScatterCode.SCATTER
-        assert self.message(SECOND, 1).code is ScatterCode.NOT_READY
-        self.report(SECOND, 1, 9)
-        self.completes(SECOND)
-        self.plain(codes.Command.QUERY_QP, SECOND)
-        self.receive(self.buffer(OWN, (8,)))
-        self.plain(codes.Command.FLUSH_QP, OWN)
-        self.flush(OWN)
-        assert self.receive() is Cause.BAD_STATE
-        for qp in (OWN, FIRST, SECOND):
-            self.plain(codes.Command.DESTROY_QP, qp)
-        assert self.reap(0, 4) == 0
-        assert self.receive(shared=True) is Cause.OK
-        self.srq_command(codes.Command.DESTROY_SRQ, 0)
-        self.key_command(codes.Command.QUERY_MR)
-        self.key_command(codes.Command.DEREGISTER_MR)
-        return self
-
     def guards(self, two: bool = False) -> Self:
         """Regions, windows, an SRQ; guarded QPs: one with its own queue, two with the SRQ; and one
         QP that is not guarded.
@@ -419,53 +378,6 @@ class EngineStream(WorkStream):
         shared = self.receiving.rqs[qp].srq is not None
         assert self.receive(self.buffer(0 if shared else qp), shared) is Cause.OK
         return self.message(qp, length, invalidate=True, token=token, solicited=True)
-
-    def all_windows(self, two: bool = False) -> Self:
-        """A bit of everything that works."""
-        self.guards(two)
-        assert self.check(self.tokens[0]) == codes.Verdict.BAD_KEY
-        self.again(OWN)
-        assert self.bind() == 0
-        token = self.tokens[0]
-        self.key_command(codes.Command.QUERY_MW)
-        assert self.check(token) == codes.Verdict.GRANTED
-        assert self.check(token, OTHER) == codes.Verdict.REFUSED
-        assert self.check(token, FIRST) == codes.Verdict.WRONG_QP
-        assert self.key_command(codes.Command.DEREGISTER_MR).result is CommandResult.CMD_BUSY
-        result = self.message_with(token)
-        assert result.code is ScatterCode.SCATTER
-        self.report(OWN, result.tag)
-        self.completes(OWN)
-        self.doorbell(0, polled=2 if two else 1)
-        assert self.fast_register() == 0
-        self.key_command(codes.Command.QUERY_MR, FAST)
-        assert self.check(self.keys[FAST], kind=Access.WRITE) == codes.Verdict.NO_RIGHT
-        self.again(OWN)
-        assert self.invalidate(self.keys[FAST]) == 0
-        assert self.fast_register() == 0
-        assert self.read(self.keys[FAST]).status == 0
-        assert self.bind(SECOND, 1) == 0
-        assert self.invalidate(self.tokens[1], SECOND) == 0
-        assert self.message_with(self.tokens[1], SECOND).code is ScatterCode.BAD_TOKEN
-        self.report(SECOND, 0, 1)
-        self.completes(SECOND)
-        assert self.invalidate(token) == 4
-        assert self.executes(self.invalidate_post(77, OTHER)) == 0
-        self.doorbell(0, polled=0)
-        self.again(OWN)
-        assert self.bind() == 0
-        word = self.plain(codes.Command.QUERY_QP).out[0]
-        assert QP_STATE["state"].get(word) == QpState.CONNECTED
-        self.plain(codes.Command.DESTROY_QP)
-        assert self.key_command(codes.Command.CLOSE_MW).result is CommandResult.OK
-        assert self.key_command(codes.Command.DEREGISTER_MR).result is CommandResult.OK
-        self.remove()
-        self.key_command(codes.Command.CREATE_MW, 3)
-        assert self.post(self.make(qp=OWN)) is Cause.DEVICE_REMOVED
-        assert self.check(token) == codes.Verdict.REFUSED
-        self.flush(OWN)
-        self.plain(codes.Command.DESTROY_QP)
-        return self
 
     def again(self, qp: int) -> None:
         """A QP whose connection has ended is connected again."""

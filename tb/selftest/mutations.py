@@ -44,11 +44,6 @@ def fails(stream: Stream, match: str, allow: tuple[str, ...] = ()) -> None:
         right(stream, allow)
 
 
-def right_open(stream: Stream, allow: tuple[str, ...] = OPEN_END) -> Scoreboard:
-    """It finds nothing in a stream that ends in the middle of something."""
-    return right(stream, allow)
-
-
 def fails_open(stream: Stream, match: str | None, allow: tuple[str, ...] = OPEN_END) -> None:
     """It finds what ``match`` says in such a stream, or nothing if that is None."""
     right(stream, allow) if match is None else fails(stream, match, allow)
@@ -109,11 +104,6 @@ def drop(records: Records, kind: type, number: int = 0, **fields: object) -> Rec
 def put(records: Records, i: int, **fields: object) -> None:
     """Replace fields of the record at a place."""
     records[i] = records[i]._replace(**fields)
-
-
-def double(records: Records, kind: type, number: int = 0, **fields: object) -> None:
-    i = index(records, kind, number, **fields)
-    records.insert(i, records[i])
 
 
 def swap(records: Records, one: int, two: int) -> None:

@@ -6,6 +6,7 @@ scoreboard and of the coverage.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Self
 
 from models import codes
@@ -252,18 +253,21 @@ class Stream:
         for _ in cqes:
             self.answered_write(cq)
 
-    def cq_error(self, status: CqStatus, count: int = 0) -> None:
-        """CQ_ERROR in the present cycle; ``count``: entries whose write has failed."""
+    def cq_error(self, status: CqStatus, count: int = 0, cq: int = 0) -> None:
+        """CQ_ERROR; ``count``: entries whose write has failed."""
+        self.tick()
         operand = status | count << 2
+        run = partial(self.engine.cq_error, cq, status, count)
+        self.traced(TraceOp.CQ_ERROR, cq, operand, run)
 
-        def run() -> object:
-            return self.engine.cq_error(0, status, count)
+    def overflow(self, cq: int = 0) -> None:
+        """OVERFLOW."""
+        self.tick()
+        self.traced(TraceOp.OVERFLOW, cq, 0, lambda: self.engine.overflow(cq))
 
-        self.traced(TraceOp.CQ_ERROR, 0, operand, run)
-
-    def look(self) -> None:
+    def look(self, cq: int = 0) -> None:
         """MODERATION in the present cycle."""
-        self.traced(TraceOp.MODERATION, 0, 0, lambda: self.engine.moderation(0))
+        self.traced(TraceOp.MODERATION, cq, 0, lambda: self.engine.moderation(cq))
 
     # -- events ------------------------------------------------------------------------------------
 
@@ -295,11 +299,11 @@ class Stream:
         self.tick()
         self.add(Interrupt(self.cycle, vector))
 
-    def call(self, cq: int = 0) -> None:
+    def call(self, cq: int = 0, vector: int = VECTOR) -> None:
         """Everything from a callback's entry to its interrupt."""
         self.event(cq)
         self.event_answer(cq)
-        self.interrupt()
+        self.interrupt(vector)
 
     # -- doorbells ---------------------------------------------------------------------------------
 
@@ -355,21 +359,4 @@ class Stream:
         self.ready(**options)  # type: ignore[arg-type]
         self.doorbell(0, ArmType.ANY)
         self.complete()
-        return self
-
-    def standard(self) -> Self:
-        """A bit of everything that works."""
-        self.ready(2)
-        self.doorbell(0, ArmType.ANY)
-        self.complete(0, self.cqe(ResultType.RECEIVE_AND_INVALIDATE, True), self.cqe())
-        self.call(0)
-        self.doorbell(0, ArmType.SOLICITED, 1)  # satisfied by the old rule only: stays armed
-        self.returns(0)
-        self.complete(1, self.cqe(status=3))
-        self.complete(0, self.cqe(status=1))
-        self.call(0)
-        self.doorbell(0, polled=2)
-        self.returns(0)
-        self.doorbell(1, polled=1)
-        assert self.destroy_cq(1)
         return self

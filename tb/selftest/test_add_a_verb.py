@@ -60,7 +60,7 @@ WANTED = """\
 #: Tests in Python that go through all verbs, or compare pages, plan and generated files.
 PYTHON_TESTS = (
     *(f"models/tests/{name}.py" for name in ("post/test_posts", "post/test_qp", "test_nic")),
-    *(f"tb/selftest/test_{name}.py" for name in ("coverage_posts", "defs", "waves", "testplan")),
+    *(f"tb/selftest/test_{name}.py" for name in ("coverage", "defs", "waves", "testplan")),
 )
 #: All opcodes that are none, legal and illegal posts of all verbs; random ones, of guarded queue
 #: pairs, too.

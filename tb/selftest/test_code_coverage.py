@@ -12,7 +12,7 @@ import pytest
 
 from tb.runner import code_report
 from tb.runner.code_coverage import Coverage, Point, collect, hits_file, load, points_of
-from tb.runner.code_waivers import Waiver, apply_waivers, labels, load_waivers
+from tb.runner.code_report import Waiver, apply_waivers, labels, load_waivers
 from tb.runner.common import ROOT, RunnerError, hdl_files
 from tb.runner.discover import Job
 
@@ -111,7 +111,7 @@ def test_merge(tmp_path: Path) -> None:
     # A point that one build alone has, and a branch that no job took.
     assert points.keys() - hit == {"3 branch cond_else", "3 branch else", "4 line"}
     assert coverage.tests_of(Point("cde_a.v", 3, "branch", "if", 5)) == ["test_a.One", "test_a.Two"]
-    assert coverage.jobs_of(Point("cde_a.v", 3, "branch", "cond_then", 9)) == [job("One", "b2")]
+    assert coverage.tests_of(Point("cde_a.v", 3, "branch", "cond_then", 9)) == ["test_a.One"]
 
 
 def test_every_bit_of_a_job_is_kept(tmp_path: Path) -> None:
@@ -195,9 +195,12 @@ def test_labels(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "text, why",
     [
-        ("waivers: [{file: a.v, kind: line, points: x, reason: ' '}]", "no reason"),
-        ("waivers: [{file: a.v, kind: lines, points: x, reason: y}]", "kinds are"),
-        ("waivers: [{file: a.v, kind: line, points: '(', reason: y}]", "'\\('"),
+        ("waivers: [{file: a.v, kind: line, points: x, reason: ' '}]", "needs a reason"),
+        (
+            "waivers: [{file: a.v, kind: lines, points: x, reason: y}]",
+            "one of the kinds line, branch",
+        ),
+        ("waivers: [{file: a.v, kind: line, points: '(', reason: y}]", r"line: \(: missing"),
     ],
 )
 def test_malformed_waivers(tmp_path: Path, text: str, why: str) -> None:
@@ -218,7 +221,7 @@ def test_waivers_name_files_of_the_design() -> None:
 
 def judged(tmp_path: Path, counts: dict[str, int], *waivers: Waiver) -> list[str]:
     coverage, hdl = measured(tmp_path, b1__One=counts)
-    verdicts = code_report.decide(coverage.points(), waivers, hdl)
+    verdicts = code_report.assess(coverage, waivers, hdl)
     return code_report.judge_coverage(coverage, verdicts, tmp_path / "out.json")
 
 
@@ -251,7 +254,7 @@ def test_percent_is_100_only_without_a_gap() -> None:
 
 def test_show_point(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     coverage, hdl = measured(tmp_path, b1__One={IF: 1, ELSE: 0, OTHER: 0})
-    verdicts = code_report.decide(coverage.points(), [ELSEWHERE], hdl)
+    verdicts = code_report.assess(coverage, [ELSEWHERE], hdl)
     code_report.show_point(coverage, verdicts, "cde_a.v:3")
     out = capsys.readouterr().out
     assert "cde_a.v:3 branch if: 1 test(s): test_a.One\n" in out

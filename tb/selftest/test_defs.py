@@ -11,7 +11,7 @@ import pytest
 from scripts import gen_defs
 from scripts.defdocs import DOCS, PAGES, POSTING, RECEIVE, WINDOWS, check_docs, unwrap
 from scripts.gen_defs import C_HEADER, HEADER, MODULE, ROOT
-from scripts.rdlmap import CODE_SPECS, RDL, Map, read_map
+from scripts.rdlmap import RDL, Map, read_map
 from tb.env import defs
 
 LAYOUTS = [value for value in vars(defs).values() if isinstance(value, defs.Layout)]
@@ -121,29 +121,6 @@ def test_a_changed_page_is_found(rmap: Map, page: Path) -> None:
         assert texts[page].count(old) == 1, f"{old!r} must stand once in {page}"
         wrong = {**texts, page: texts[page].replace(old, new)}
         assert message in "\n".join(check_docs(wrong, rmap)), old
-
-
-def test_header_and_module_agree() -> None:
-    """Both come from one map, but through separate code."""
-    macros = dict(
-        line.split()[1:3]
-        for line in (ROOT / HEADER).read_text(encoding="utf-8").splitlines()
-        if line.startswith("`define CDE_") and len(line.split()) == 3
-    )
-
-    def value(text: str) -> int:
-        _, quote, digits = text.partition("'")
-        return int(digits[1:], {"d": 10, "h": 16}[digits[0]]) if quote else int(text)
-
-    enums = {spec.macro: getattr(defs, spec.python) for spec in CODE_SPECS}
-    for prefix, enum in {**enums, "REG": defs.Reg, "PAGE": defs.PageReg}.items():
-        for member in enum:
-            assert value(macros[f"CDE_{prefix}_{member.name}"]) == member
-    for layout in LAYOUTS:
-        for field in layout.fields.values():
-            macro = f"CDE_{layout.name}_{field.name.upper()}"
-            assert (int(macros[f"{macro}_LSB"]), int(macros[f"{macro}_W"])) == field[1:]
-        assert value(macros.get(f"CDE_{layout.name}_RESERVED", "0")) == layout.reserved
 
 
 def test_numbers_of_the_contract() -> None:

@@ -37,12 +37,10 @@ def test_plain_test_has_defaults(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "text, name",
     [
-        ("import cocotb as c\n@c.test\nasync def t(dut): ...", "t"),
-        ("from cocotb import test\n@test(timeout_time=1)\nasync def t(dut): ...", "t"),
-        ("import cocotb\n@cocotb.test(name='n')\nasync def t(dut): ...", "n"),
-        ("import cocotb\n@cocotb.parametrize(a=[1])\nasync def t(dut): ...", "t"),
-        ("import pyuvm\n@pyuvm.test()\nclass T(pyuvm.uvm_test): ...", "T"),
-        ("from pyuvm import test as u\n@u()\nclass T: ...", "T"),
+        ("@cocotb.test\nasync def t(dut): ...", "t"),
+        ("@cocotb.test(timeout_time=1)\nasync def t(dut): ...", "t"),
+        ("@cocotb.parametrize(a=[1])\nasync def t(dut): ...", "t"),
+        ("@pyuvm.test()\nclass T(pyuvm.uvm_test): ...", "T"),
     ],
 )
 def test_every_form_of_decorator_is_seen(tmp_path: Path, text: str, name: str) -> None:
@@ -53,12 +51,13 @@ def test_every_form_of_decorator_is_seen(tmp_path: Path, text: str, name: str) -
     "text, why",
     [
         ("import cocotb\nasync def test_a(dut): ...", "contains no test"),
+        ("from cocotb import test\n@test()\nasync def test_a(dut): ...", "without another name"),
         ("def f(:", "syntax error"),
         (PLAIN + PLAIN, "two tests are named test_a"),
         (PLAIN + "SEEDS = make()", "must be a literal"),
         (PLAIN + "SEEDS = []", "seeds must be"),
         (PLAIN + "SEEDS = [0]", "seeds must be"),
-        (PLAIN + "BUILD = 3", "BUILD must be"),
+        (PLAIN + "BUILD = 3", "`BUILD` must be"),
         (PLAIN + "TEST_SEEDS = {'test_b': [1]}", "is no test"),
         (PLAIN + "ICARUS_TESTS = ['test_b']", "is no test"),
     ],
@@ -71,8 +70,8 @@ def test_mistakes_in_a_test_file_are_named(tmp_path: Path, text: str, why: str) 
 def test_declarations_shape_the_jobs(tmp_path: Path) -> None:
     text = PLAIN + (
         "@cocotb.test()\nasync def test_b(dut): ...\n"
-        "BUILD = ['default', 'small']\nSEEDS: list[int] = list(range(1, 3))\n"
-        "TEST_SEEDS = {'test_b': range(7, 8)}\nICARUS_TESTS = ['test_b']\n"
+        "BUILD = ['default', 'small']\nSEEDS = [1, 2]\n"
+        "TEST_SEEDS = {'test_b': [7]}\nICARUS_TESTS = ['test_b']\n"
     )
     jobs = select_jobs([read(tmp_path, text)])
     seen = [(job.test, job.build, job.seed, job.sim) for job in jobs]
@@ -121,7 +120,7 @@ def test_seed_lists() -> None:
 
 def test_names_do_not_depend_on_the_folder(tmp_path: Path) -> None:
     module = read(tmp_path, PLAIN, "arm/test_x.py")
-    assert (module.short, module.subject, module.module) == ("test_x", "arm", "tb.tests.arm.test_x")
+    assert (module.short, module.module) == ("test_x", "tb.tests.arm.test_x")
     (job,) = select_jobs([module])
     assert job.id == "test_x.test_a[default-verilator-1]"
     read(tmp_path, PLAIN, "cq/test_x.py")
@@ -151,17 +150,17 @@ def test_without_a_file_there_is_the_default(tmp_path: Path) -> None:
 
 
 def test_entries_take_the_rest_from_default(tmp_path: Path) -> None:
-    text = "default: {clock_ns: 5, parameters: {A: 1}}\nsmall: {parameters: {A: 2}}\n"
+    text = "default: {timeout_s: 5, parameters: {A: 1}}\nsmall: {parameters: {A: 2}}\n"
     small = load(tmp_path, text)["small"]
-    assert (small.name, small.clock_ns, small.parameters) == ("small", 5.0, {"A": 2})
+    assert (small.name, small.timeout_s, small.parameters) == ("small", 5.0, {"A": 2})
 
 
 @pytest.mark.parametrize(
     "text, why",
     [
-        ("small: {paramters: {}}", "unknown key paramters"),
-        ("small: {parameters: 3}", "parameters must be a dict"),
-        ("small: {fast: 1}", "fast must be a bool"),
+        ("small: {paramters: {}}", "an entry has the keys .*paramters"),
+        ("small: {parameters: 3}", "`parameters` must be a mapping"),
+        ("small: {fast: 1}", "`fast` must be bool"),
         ("small: 3", "must be a mapping"),
         ("- a", "must map build names"),
         ("a: [", "not valid YAML"),

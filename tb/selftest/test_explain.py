@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from models.codes import ArmType, TraceOp
+from tb.env.failure import VARIABLE, note_failure
 from tb.env.harness.records import DoorbellResponse, MemWrite, Trace
 from tb.env.scoreboard.explain import (
     FIELDS,
@@ -20,8 +23,8 @@ from tb.env.scoreboard.explain import (
     shown,
 )
 from tb.env.scoreboard.scoreboard import Scoreboard
-from tb.selftest.engine_streams import EngineStream
 from tb.selftest.mutations import Records, change, right
+from tb.selftest.right_streams import completions, keys, posts, receives
 from tb.selftest.streams import PARAMS, Stream
 
 Spoil = Callable[[Records], object]
@@ -33,6 +36,24 @@ def test_one_line() -> None:
     assert line == "CQ 11: armed SOLICITED, model ANY (CQ-12)"
     assert shown({ANY, SOLICITED}) == "ANY or SOLICITED"
     assert shown(set()) == "nothing"
+
+
+@pytest.mark.parametrize(
+    ("error", "details"),
+    [
+        (Mismatch("CQ 3: gone", obj="CQ", number=3, rule="CQ-01"), {"obj": "CQ", "number": 3}),
+        (AttributeError("no such field", obj=object()), {}),
+    ],
+)
+def test_what_is_noted_of_a_failure(
+    error: Exception, details: dict[str, object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "failure.json"
+    monkeypatch.setenv(VARIABLE, str(path))
+    note_failure(error, 7, 28_000)
+    found = json.loads(path.read_text())
+    assert found["text"] == str(error) and found["cycle"] == 7
+    assert {key: found[key] for key in ("obj", "number") if key in found} == details
 
 
 @pytest.mark.parametrize("lane", FIELDS)
@@ -66,10 +87,6 @@ def merged() -> Stream:
     stream.doorbell(0, ANY)
     stream.doorbell(0, SOLICITED)
     return stream
-
-
-def keys() -> Stream:
-    return EngineStream().all_windows()
 
 
 Told = tuple[str, int | None, str, str, str, str]
@@ -108,12 +125,12 @@ TOLD: list[tuple[Callable[[], Stream], Spoil, Told | None, tuple[str, ...]]] = [
         *(("QP", 0, "cause", "QUEUE_FULL", "OK", "DF-02, DF-04, DF-06, DF-14"), ()),
     ),
     (
-        lambda: Stream().standard(),
+        completions,
         *(step(TraceOp.EVENT_DONE, lambda v: v ^ 1 << 8), None),
         ("CQ 0 in the model: READY", "due", "PUBLISH 0x5 CALLBACK(status 0)"),
     ),
     (
-        lambda: EngineStream().all_verbs(),
+        posts,
         *(step(TraceOp.RETIRE, lambda v: v ^ 1 << 16), None),
         (
             "QP 0: failed yes, model no (DF-03, DF-12, DF-15): state after the step",
@@ -121,7 +138,7 @@ TOLD: list[tuple[Callable[[], Stream], Spoil, Told | None, tuple[str, ...]]] = [
         ),
     ),
     (
-        lambda: EngineStream().all_receives(),
+        receives,
         *(step(TraceOp.TAKE, lambda v: v ^ 1, cq=1), None),
         (
             "QP 1: taken 0, model 1 (SRQ-02, SRQ-10, SRQ-13, SRQ-18): state after the step",

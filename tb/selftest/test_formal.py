@@ -90,13 +90,15 @@ def test_a_fault_must_be_refuted_by_what_it_names() -> None:
 
 
 def test_results_of_two_runs_complete_each_other(tmp_path: Path) -> None:
-    proof = parse_proof(GOOD, "x")
-    path = tmp_path / "formal.json"
-    path.write_text(json.dumps(formal.merge(path, [formal.Outcome(proof, a_run())], ["one"])))
+    proof, path = load_proofs()[0], tmp_path / "formal.json"
     fault = (proof.breaks_with[0], a_run("FAIL", ("p",)), "")
-    both = formal.merge(path, [formal.Outcome(proof, None, (fault,))], ["one"])[0]
-    assert both["status"] == "proven unbounded"
-    assert both["planted"][0]["refuted_by"] == ["p"]  # type: ignore[index]
+    sound, planted = formal.Outcome(proof, a_run()), formal.Outcome(proof, None, (fault,))
+    for outcomes in ((sound, planted), (planted, sound)):
+        for outcome in outcomes:
+            formal.note(outcome, path)
+        (both,) = json.loads(path.read_text())
+        assert both["status"] == "proven unbounded"
+        assert both["planted"][0]["refuted_by"] == ["p"]
 
 
 def test_a_failure_says_how_to_repeat_it() -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import struct
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,20 +16,17 @@ import pytest
 from tb.env.agents.access import Judgement
 from tb.env.defs import CHECK as CHECK_WORD
 from tb.env.defs import VERDICT as VERDICT_WORD
-from tb.env.defs import CheckKind, PostFlag, Right, Verdict
+from tb.env.defs import CheckKind, Verdict
 from tb.env.failure import ProtocolError
 from tb.env.harness.decode import (
     CHECK,
     MEM_WRITE,
     ROW_WORDS,
-    TRACE,
     VERDICT,
     VIOLATION,
     Decoder,
-    Hooks,
 )
-from tb.env.harness.records import AccessCheck, AccessVerdict, MemWrite, Trace
-from tb.env.host.keyed import next_key, rights_flags
+from tb.env.harness.records import AccessCheck, AccessVerdict, MemWrite
 from tb.runner.common import hdl_files
 from tb.selftest.icarus import run_text
 
@@ -57,12 +54,13 @@ endmodule
 """
 
 
-def run(tmp_path: Path, steps: list[tuple[str, str, str]]) -> int:
-    text = "\n".join(
-        f"valid = {valid}; ready = {ready}; payload = {payload}; @(negedge clk);"
-        for valid, ready, payload in steps
+def cycles(names: str, steps: Sequence[tuple[object, ...]]) -> str:
+    """Verilog that gives signals their values, cycle by cycle."""
+    return "\n".join(
+        "".join(f"{name} = {value}; " for name, value in zip(names.split(), step, strict=True))
+        + "@(negedge clk);"
+        for step in steps
     )
-    return int(run_text(tmp_path, BENCH, "bfm_stable", STEPS=text).split()[1])
 
 
 @pytest.mark.parametrize(
@@ -77,7 +75,8 @@ def run(tmp_path: Path, steps: list[tuple[str, str, str]]) -> int:
     ],
 )
 def test_handshake_rules(tmp_path: Path, steps: list[tuple[str, str, str]], expected: int) -> None:
-    assert run(tmp_path, steps) == expected
+    text = cycles("valid ready payload", steps)
+    assert int(run_text(tmp_path, BENCH, "bfm_stable", STEPS=text).split()[1]) == expected
 
 
 KNOWN = """
@@ -145,12 +144,6 @@ endmodule
 """
 
 
-def outputs_seen(folder: Path, **values: str | int) -> int:
-    """What bfm_cleared tells of outputs at these values."""
-    values = {"READY0": 0, "VALID0": 0, **values}
-    return int(run_text(folder, CLEARED, "bfm_cleared", **values).split()[1])
-
-
 @pytest.mark.parametrize(
     ("engine", "ready", "valid", "expected"),
     [
@@ -165,22 +158,21 @@ def outputs_seen(folder: Path, **values: str | int) -> int:
         (1, 9, 99, 1),
         (1, 99, 12, 2),
         (1, 13, 13, 0),
+        # Before the first clock edge; an unknown value is a fault there.
+        (0, "1", "0", 1),
+        (0, "0", "1", 2),
+        (0, "2'b0x", "0", 1),
+        (0, "0", "2'bx0", 2),
     ],
 )
 def test_outputs_while_cleared(
-    tmp_path: Path, engine: int, ready: int, valid: int, expected: int
+    tmp_path: Path, engine: int, ready: int | str, valid: int | str, expected: int
 ) -> None:
-    assert outputs_seen(tmp_path, ENGINE=engine, READY=ready, VALID=valid) == expected
-
-
-@pytest.mark.parametrize(
-    ("ready", "valid", "expected"),
-    [("0", "0", 0), ("1", "0", 1), ("0", "1", 2), ("2'b0x", "0", 1), ("0", "2'bx0", 2)],
-)
-def test_outputs_at_power_up(tmp_path: Path, ready: str, valid: str, expected: int) -> None:
-    """Before the first clock edge; an unknown value is a fault there."""
-    seen = outputs_seen(tmp_path, ENGINE=0, READY=99, VALID=99, READY0=ready, VALID0=valid)
-    assert seen == expected
+    """Cycles in which an output is high, or its values at power-up."""
+    values: dict[str, int | str] = {"READY": 99, "VALID": 99, "READY0": 0, "VALID0": 0}
+    first = "0" * isinstance(ready, str)
+    values |= {"ENGINE": engine, f"READY{first}": ready, f"VALID{first}": valid}
+    assert int(run_text(tmp_path, CLEARED, "bfm_cleared", **values).split()[1]) == expected
 
 
 def test_only_handshakes_have_initial_values() -> None:
@@ -201,8 +193,7 @@ def decode(*words: int) -> tuple[list[Any], list[Any]]:
     """The records of a row, and what its hooks for checks and verdicts were told."""
     told: list[Any] = []
     records: list[Any] = []
-    hooks = Hooks(*[nothing] * 10)
-    decoder = Decoder(replace(hooks, check=told.append, verdict=told.append))
+    decoder = Decoder({AccessCheck: told.append, AccessVerdict: told.append}, nothing)
     row = [*words] + [0] * (ROW_WORDS - len(words))
     decoder.row(struct.pack(f"<{ROW_WORDS}Q", *row), 0, records)
     return records, told
@@ -270,18 +261,6 @@ TAKE: Step = (0, 0, 3, 0, 1)
 RESET: Step = (1, 0, 0, 0, 0)
 
 
-def waits_of(tmp_path: Path, steps: list[Step]) -> list[tuple[int, int]]:
-    """(blocked, withheld) of each block."""
-    names = ("rst", "valid", "ready", "withhold", "change")
-    text = "\n".join(
-        " ".join(f"{name} = {value};" for name, value in zip(names, step, strict=True))
-        + " @(negedge clk);"
-        for step in steps
-    )
-    out = run_text(tmp_path, WAITS, "bfm_waits", STEPS=text)
-    return [(int(a), int(b)) for a, b in (line.split() for line in out.splitlines())]
-
-
 @pytest.mark.parametrize(
     ("steps", "expected"),
     [
@@ -307,7 +286,9 @@ def waits_of(tmp_path: Path, steps: list[Step]) -> list[tuple[int, int]]:
     ],
 )
 def test_waits(tmp_path: Path, steps: list[Step], expected: list[tuple[int, int]]) -> None:
-    assert waits_of(tmp_path, [RESET, *steps]) == expected
+    text = cycles("rst valid ready withhold change", [RESET, *steps])
+    out = run_text(tmp_path, WAITS, "bfm_waits", STEPS=text)
+    assert [tuple(map(int, line.split())) for line in out.splitlines()] == expected
 
 
 # -- records of checks, memory writes and trace lanes; keys and rights -----------------------------
@@ -336,29 +317,3 @@ def test_bytes_without_strobe_say_nothing(strb: int) -> None:
 def test_an_odd_verdict_is_refused(data: int) -> None:
     with pytest.raises(ValueError, match=r"Verdict|reserved"):
         Judgement.decode(AccessVerdict(1, data))
-
-
-@pytest.mark.parametrize("lane", [7, 8, 9])
-def test_lane_of_a_trace_record(lane: int) -> None:
-    (record,), _ = decode(TRACE | lane << 8 | 1 << 32, 0x70 | 2 << 8, 0, 0, 0)
-    assert isinstance(record, Trace)
-    assert (record.lane, record.op, record.cq) == (lane, 0x70, 2)
-
-
-def test_next_key() -> None:
-    assert next_key(0x0000_1802) == 0x0000_2802
-    assert next_key(0xFFFF_F802) == 0x0000_0802
-
-
-@pytest.mark.parametrize(
-    ("rights", "flags"),
-    [
-        (0, 0),
-        (Right.LOCAL_WRITE, PostFlag.ALLOW_LOCAL_WRITE),
-        (Right.REMOTE_READ, PostFlag.ALLOW_REMOTE_READ),
-        (Right.REMOTE_WRITE, PostFlag.ALLOW_REMOTE_WRITE),
-        (7, PostFlag.ALLOW_REMOTE_READ | PostFlag.ALLOW_REMOTE_WRITE),
-    ],
-)
-def test_flags_of_rights(rights: int, flags: int) -> None:
-    assert rights_flags(rights) == flags

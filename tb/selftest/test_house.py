@@ -87,29 +87,21 @@ FILES = sorted(
 )
 
 
-def repeated(text: str) -> list[str]:
-    """Keys that stand twice in a mapping, with their places."""
-    found: list[str] = []
-    left = [yaml.compose(text, yaml.SafeLoader)]
-    while left:
-        node = left.pop()
-        if isinstance(node, yaml.SequenceNode):
-            left += node.value
-        elif isinstance(node, yaml.MappingNode):
-            seen: set[str] = set()
-            for key, value in node.value:
-                if key.value in seen:
-                    found.append(f"line {key.start_mark.line + 1}: {key.value}")
-                seen.add(key.value)
-                left.append(value)
-    return found
+class Strict(yaml.SafeLoader):
+    """Fails on a key that stands twice in a mapping."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        keys = [key.value for key, _ in node.value]
+        assert len(keys) == len(set(keys)), (node.start_mark.line + 1, keys)
+        return super().construct_mapping(node, deep)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_no_key_stands_twice(path: Path) -> None:
-    assert not repeated(path.read_text())
+    yaml.load(path.read_text(), Strict)
 
 
 def test_repeated_key_is_found() -> None:
-    assert repeated("a: 1\nb:\n  - {c: 1}\n  - c: 2\n    d: 3\n    c: 4\n") == ["line 6: c"]
-    assert repeated("a: &x {c: 1}\nb: *x\n") == []
+    yaml.load("a: &x {c: 1}\nb: *x\n", Strict)
+    with pytest.raises(AssertionError, match="4"):
+        yaml.load("a: 1\nb:\n  - {c: 1}\n  - c: 2\n    d: 3\n    c: 4\n", Strict)

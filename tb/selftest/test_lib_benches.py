@@ -12,9 +12,8 @@ from pathlib import Path
 import pytest
 
 from tb.runner import mutate_modules
-from tb.runner.common import HDL, RunnerError
-from tb.runner.mutate_modules import ALL, BENCHES, MEMORY, ModuleBenches, contained, for_icarus
-from tb.runner.mutate_modules import parts as modules_of
+from tb.runner.common import HDL
+from tb.runner.mutate_modules import ALL, BENCHES, ModuleBenches
 from tb.selftest.icarus import build, run
 
 CODE = (
@@ -40,7 +39,6 @@ class Bench:
 
 CYCLES = ("+cycles=6000",)
 ECC = Bench("ecc_bits", CODE)
-BUS = Bench("mem_bus", ("cde_mem_node",))
 NODE = Bench("node_exact", ("cde_mem_node",), ("DUT=cde_mem_node #(.AW(AW))",))
 FIFO = Bench(
     "fifo_exact", ("cde_fifo",), ("DUT=cde_fifo #(.W(W), .DEPTH_LOG2(LOG2), .BYPASS(BYPASS))",)
@@ -82,7 +80,6 @@ def simulate(
         # A full lane is proved (formal/lib); these are the smallest, and two and a part of them.
         (ECC, {"W": 1}),
         (ECC, {"W": 59}),
-        (BUS, {}),
         (NODE, {"AW": 1}),
         (NODE, {"AW": 7}),
         (FIFO, {"W": 1, "LOG2": 1, "BYPASS": 0}),
@@ -118,9 +115,9 @@ BARE, LATE = {**SMALL, "DIRECT": 1}, {**SMALL, "READ": 3}
 FAULTS = [
     ({"W": 59}, ECC, "cde_ecc.vh", "= p[k];", "= k != 2 && p[k];", "bits 0 and"),
     ({"W": 59}, ECC, "cde_ecc_check.v", "i < LANES - 1 ? !is", "i < LANES - 1 ? is", "lost or not"),
-    ({}, BUS, "cde_mem_node.v", "|| bad || wait_bad;", "|| bad;", "reports of"),
-    ({}, BUS, "cde_mem_node.v", "HOPS +: 8] + 8'd1", "HOPS +: 8]", "reports of"),
-    ({}, BUS, "cde_mem_node.v", "if (start || cancel) begin", "if (start) begin", "a replaced"),
+    ({}, NODE, "cde_mem_node.v", "|| bad || wait_bad;", "|| bad;", "report at"),
+    ({}, NODE, "cde_mem_node.v", "HOPS +: 8] + 8'd1", "HOPS +: 8]", "what is reported"),
+    (SMALL, RAM, "cde_mem_node.v", "if (start || cancel) begin", "if (start) begin", "report"),
     ({}, NODE, "cde_mem_node.v", "if (start) clear_addr <= {AW{1'b0}};", "", "walk at"),
     ({}, NODE, "cde_mem_node.v", "(lost || wait_lost);", "wait_lost;", "what is reported"),
     ({}, FIFO, "cde_fifo.v", "!q_valid || pop_ready) q_data", "!q_valid) q_data", "word at"),
@@ -210,11 +207,21 @@ endmodule
 """
 
 
+#: The same modules in RTLIL, as far as it matters.
+MODULES = {
+    "cde_ram__1": "  parameter \\W 4\n  parameter \\AW 2\n  parameter \\ECC 1\n"
+    "  cell \\cde_part__1 \\part\n",
+    "cde_fifo__3": "  parameter \\W 4\n  parameter \\DEPTH_LOG2 2\n  parameter \\BYPASS 1'1\n",
+    "cde_part__1": "",
+    "cde_other__1": "",
+}
+
+
 def benches(folder: Path, flips: str = "1'b0") -> ModuleBenches:
     sources = (next(HDL.rglob(f"{name}.v")).read_text() for name in (*PARTS, "cde_fifo"))
     path = folder / "netlist.v"
     path.write_text(NETLIST.replace("FLIPS", flips) + "".join(sources))
-    return ModuleBenches(path, folder / "work")
+    return ModuleBenches(path, MODULES, 2, folder / "work")
 
 
 def test_mutants_of_a_netlist(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -238,7 +245,7 @@ def test_mutants_of_a_netlist(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize(
     ("flips", "seed", "how"),
     [
-        ("we", 1, "fails without a mutant: wrong: word of port 0"),
+        ("we", 1, "fails without a mutant: seed 1: wrong: word of port 0"),
         ('$test$plusargs("seed=2")', 2, "fails without a mutant: seed 2: wrong: word of port 0"),
         ("nothing_of_this_name", 1, "nothing_of_this_name"),
     ],
@@ -253,42 +260,33 @@ def test_bench_that_tells_nothing_is_left_out(
         assert how in problem
 
 
-def test_settings() -> None:
-    modules = modules_of(NETLIST)
-    (found,) = MEMORY.settings("cde_ram__1", modules["cde_ram__1"])
-    wanted = [f"-P{MEMORY.name}.{value}" for value in ("W=4", "AW=2", "ECC=1", "READ=1")]
-    assert set(found) >= {"-DMUTANTS=2", "-DDUT=cde_ram__1", *wanted}
-    plain = modules["cde_ram__1"].replace("[7:0] mem", "[3:0] mem")
-    (found,) = MEMORY.settings("cde_ram__1", plain)
-    assert set(found) >= {f"-P{MEMORY.name}.ECC=0", f"-P{MEMORY.name}.DIRECT=0"}
-    (found,) = MEMORY.settings("cde_ram_direct__1", plain)
-    assert f"-P{MEMORY.name}.DIRECT=1" in found
-    for bench in ALL:
-        with pytest.raises(RunnerError, match=f"of the form that {bench.name} knows"):
-            bench.settings("cde_ram__1", modules["cde_other__1"])
-    (fifo,) = (bench for bench in ALL if bench.name == "fifo_exact")
-    choices = fifo.settings("cde_fifo__3", modules["cde_fifo__3"])
-    assert [choice[-1] for choice in choices] == ["-Pfifo_exact.BYPASS=0", "-Pfifo_exact.BYPASS=1"]
-    # The smallest memory that has a part stands for it.
-    small = "  cde_part__1 part (\n"
+@pytest.mark.parametrize(
+    ("module", "text", "options"),
+    [
+        ("cde_ram__1", MODULES["cde_ram__1"], "W=4 AW=2 ECC=1"),
+        ("cde_ram_direct__1", MODULES["cde_ram__1"], "W=4 AW=2 ECC=1 DIRECT=1"),
+        ("cde_ctx__1", "  parameter \\W 4\n  parameter \\STEPS 3\n", "W=4 STEPS=3 READ=3"),
+        ("cde_fifo__3", MODULES["cde_fifo__3"], "W=4 LOG2=2 BYPASS=1"),
+    ],
+)
+def test_settings(module: str, text: str, options: str) -> None:
+    (bench,) = (bench for bench in ALL if bench.has(module))
+    found = bench.settings(module, text, 2)
+    assert found[:3] == [f"-DDUT={module}", "-DEDGE=posedge", "-DMUTANTS=2"]
+    assert {*found[3:]} == {f"-P{bench.name}.{option}" for option in options.split()}
+    assert "-DTWO" in bench.settings("cde_ctx_2w__1", "", 2)
+
+
+def test_smallest_memory_with_a_part_stands_for_it() -> None:
+    small = "  cell \\cde_part__1 \\part\n"
     modules = {"cde_ram__1": small + 9 * " ", "cde_ram__2": small, "cde_part__1": ""}
-    places = contained(modules, MEMORY)
-    assert places["cde_part__1"] == "cde_ram__2" and places["cde_ram__1"] == "cde_ram__1"
-
-
-@pytest.mark.parametrize("name", ["\\$0$EN[3:0]$7 ", "en"])
-def test_copies_of_a_bit(name: str) -> None:
-    """They are left out where nobody looks at them."""
-    line = f"  assign {name}[3:1]  = {{ {name}[0], {name}[0], {name}[0] }};\n"
-    head = f"module a(b);\n  wire [3:0] {name};\n  assign {name}[0] = b;\n"
-    other = f"  assign c = {name}[0];\n  assign \\x{name.strip()} = d;\nendmodule\n"
-    looked = f"  assign c = {name}[2];\nendmodule\n"
-    whole = f"  assign c = {name} ;\nendmodule\n"
-    for_all = head + line + looked + head + line + whole
-    assert for_icarus(head + line + other + for_all) == head + other + for_all
+    assert ALL[0].places(modules) == {
+        **{name: name for name in ("cde_ram__1", "cde_ram__2")},
+        "cde_part__1": "cde_ram__2",
+    }
 
 
 def test_every_bench_has_a_test() -> None:
-    names = {bench.name for bench in (ECC, BUS, NODE, FIFO, ARBITER, RAM)}
+    names = {bench.name for bench in (ECC, NODE, FIFO, ARBITER, RAM)}
     assert names == {path.stem for path in BENCHES.glob("*.v")}
     assert {bench.name for bench in ALL} < names

@@ -15,10 +15,13 @@ from tb.runner.mutate_netlist import Mutation, run_yosys
 
 
 def test_scopes_widen() -> None:
-    text = "module \\cde_a__1\n  cell \\cde_b__2 \\x\nmodule \\cde_b__2\n  cell \\cde_c__1 \\y\n"
-    parents = prove.parents_of(text)
+    inside = {"cde_a__1": "cde_b__2", "cde_b__2": "cde_c__1"}
+    modules = prove.split(
+        "".join(f"module \\{a}\n  cell \\{b} \\x\nend\n" for a, b in inside.items())
+    )
+    parents = prove.parents_of(modules)
     assert parents == {"cde_b__2": {"cde_a__1"}, "cde_c__1": {"cde_b__2"}}
-    assert prove.outer_modules(text) == {"cde_b__2": {"cde_a"}, "cde_c__1": {"cde_a", "cde_b"}}
+    assert prove.outer_modules(modules) == {"cde_b__2": {"cde_a"}, "cde_c__1": {"cde_a", "cde_b"}}
     assert prove.scopes("cde_c__1", parents) == [
         [prove.Scope("cde_c__1")],
         [prove.Scope("cde_b__2", ("cde_c__1",))],
@@ -30,20 +33,19 @@ def test_scopes_widen() -> None:
 @pytest.mark.parametrize(
     ("text", "status"),
     [
-        ("Status =  0  Frames = 2   Status =  1  Frames = 0".replace("=  ", "= "), SURVIVED),
+        ("Status = 0  Frames = 2", SURVIVED),
         ("Status = -1  Frames = 12\nStatus = 1  Frames = -1", EQUIVALENT),
-        ("Status = -1  Frames = 12\nStatus = -1  Frames = 2\nStatus = -1  Frames = 9", UNDECIDED),
+        ("Status = -1  Frames = 2\nStatus = -1  Frames = 9", UNDECIDED),
         ("", UNDECIDED),
     ],
 )
 def test_verdicts_of_abc(text: str, status: str) -> None:
-    assert prove.read_abc(text).status == status
+    assert prove.read_abc(text, ("one", "two")).status == status
 
 
 def test_modules_with_a_reset() -> None:
     ports = "  wire input 1 \\clk\n  wire width 2 input 3 \\a\n"
-    both = f"module \\a\n{ports}  wire input 2 \\rst\nend\nmodule \\b\n{ports}end\n"
-    assert prove.resettable(both) == {"a"}
+    assert prove.has_reset(f"{ports}  wire input 2 \\rst\n") and not prove.has_reset(ports)
 
 
 VERILOG = """module cde_x__1(input clk, input rst, input a, input b, output y);
@@ -73,7 +75,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("prove")
     source, made = folder / "x.v", folder / "x.il"
     source.write_text(VERILOG)
-    steps = f"read_verilog {source}\nproc\nopt_clean\nmemory_collect\nwrite_rtlil {made}"
+    steps = (f"read_verilog {source}", "proc; opt_clean; memory_collect", f"write_rtlil {made}")
     run_yosys(steps, folder, "x")
     return made
 
@@ -99,9 +101,8 @@ def test_proofs(
     found = re.search(rf"cell \S+ ({cell}\S*)", base.read_text())
     assert found
     mutation = Mutation(mode, module, found.group(1), f"\\{port}", 0)
-    result = prove.Prover(base, tmp_path, 20.0)(mutation, "m")
+    result = prove.Prover(base, tmp_path)(mutation, "m", 20.0)
     assert result.status == status, result
-    if module == "cde_m__1":
-        # The verdict of the first attempt: with its registers a memory of real size takes long.
-        assert prove.read_abc((tmp_path / "m-0-0.abc.log").read_text()).status == status
-        assert status == SURVIVED or result.how.endswith("(cde_m without its memories)")
+    if module == "cde_m__1" and status == EQUIVALENT:
+        # By the first attempt: with its registers a memory of real size takes long.
+        assert result.how.endswith("(cde_m without its memories)")

@@ -10,9 +10,9 @@ import pytest
 
 from tb.env.coverage.bins import BINS
 from tb.runner.common import RunnerError
-from tb.runner.coverage import Bin, merge, missing, summary, write_coverage
-from tb.runner.discover import find_modules
-from tb.runner.testplan import SCOPE, Row, all_tests, find_gaps, load_plan
+from tb.runner.discover import all_tests, find_modules
+from tb.runner.finish import Bin, merge, missing, summary, write_coverage
+from tb.runner.testplan import SCOPE, Row, find_gaps, load_plan
 
 ALL_BINS = ("*/*",)
 

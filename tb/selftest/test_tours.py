@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from collections.abc import Callable, Hashable, Iterator
@@ -21,14 +22,16 @@ from models.tests.broken import keys as key_variants
 from models.tests.broken import post as post_variants
 from models.tests.broken import receive as receive_variants
 from models.tests.broken.parts import WHOLE
-from tb.runner import tours
+from tb.runner import finish
 from tb.runner.common import ROOT, RunnerError
 from tb.runner.discover import TOURS, Job, find_modules, select_jobs
-from tb.runner.finish import SimRun, conclude
+from tb.runner.finish import conclude
+from tb.runner.regress import SimRun
 from tb.tours import arm, deferral, srq, window
 from tb.tours import graph as graphs
-from tb.tours.catalogue import GRAPHS, NAMES, explored
-from tb.tours.report import Driven, Row, rows
+from tb.tours.catalogue import NAMES, SETUPS, explored, world_of
+from tb.tours.report import Driven, Row, rows, write
+from tb.tours.words import PEER
 
 
 class Counter:
@@ -117,7 +120,7 @@ def test_tour_of_what_cannot_be_reached(graph: graphs.Graph) -> None:
 # -- the catalogue ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", GRAPHS)
+@pytest.mark.parametrize("name", SETUPS)
 def test_walks_of_the_catalogue(name: str) -> None:
     """The models take each walk from end to end as the graph says: its states leave out nothing
     that a history of thousands of actions shows.
@@ -125,19 +128,20 @@ def test_walks_of_the_catalogue(name: str) -> None:
     graph = explored(name)
     assert len(graph.transitions) > 300  # a graph that lost its actions proves nothing
     for walk in graphs.tour(graph):
-        graphs.replay(graph, GRAPHS[name](), walk)
+        graphs.replay(graph, world_of(name), walk)
 
 
 def test_catalogue_is_driven() -> None:
-    """Each graph has one test, with the options that the world has."""
+    """Each graph has one test."""
     named = []
     for path in (ROOT / "tb" / "tests").rglob(TOURS + ".py"):
-        pattern = r'^class \w+\((.*)\):\n    """.*"""\n\n    graph = "(.*)"$'
-        for bases, name in re.findall(pattern, path.read_text(), re.M):
-            named.append(f"pairs: {name}" if "PairTest" in bases else name)
+        pattern = r'^class \w+\((.*)\):\n    """[^"]*"""\n\n    graphs = (\([^)]*\))$'
+        for bases, names in re.findall(pattern, path.read_text(), re.M):
+            pairs = "pairs: " * ("PairTest" in bases)
+            named += [pairs + name for name in ast.literal_eval(names)]
     assert sorted(named) == sorted(NAMES)
     sizes: dict[str, int] = {}
-    for name in GRAPHS:
+    for name in SETUPS:
         model = name.split(":")[0]
         sizes[model] = sizes.get(model, 0) + len(explored(name).transitions)
     assert list(sizes) == ["arm", "deferral", "srq", "window"]
@@ -149,17 +153,17 @@ def test_page_tells_the_sizes() -> None:
     page = (ROOT / "docs" / "tours.md").read_text()
     told = re.findall(r"^\| `([a-z]+: [^:]*?)` \| (.*?) \| (.*?) \| (.*?) \| (.*?) \|", page, re.M)
     sizes = []
-    for name in GRAPHS:
+    for name in SETUPS:
         graph = explored(name)
         walks = graphs.tour(graph)
         counts = len(graph.states), len(graph.transitions), len(walks), sum(map(len, walks))
         sizes.append((name, *(f"{count:,}" for count in counts)))
     assert told == sizes
     pairs = re.findall(r"^\| `(pairs: .*?)` \| (.*?) \|", page, re.M)
-    assert pairs == [(n, f"{len(explored(n).transitions):,}") for n in NAMES[len(GRAPHS) :]]
+    assert pairs == [(n, f"{len(explored(n).transitions):,}") for n in NAMES[len(SETUPS) :]]
     for count in (
-        sum(len(explored(name).transitions) for name in GRAPHS),
-        sum(len(explored(name).states) for name in GRAPHS),
+        sum(len(explored(name).transitions) for name in SETUPS),
+        sum(len(explored(name).states) for name in SETUPS),
     ):
         assert f" {count:,} " in page
 
@@ -175,7 +179,7 @@ def _deferral(rule: str) -> graphs.World:
     world = deferral.DeferralWorld(deferral.Setup(("send", "read", "fenced")))
     world.qp = post_variants.BROKEN.get(rule, WHOLE).qp(0, deferral.PARAMS)
     world.qp.create(QpConfig(depth=2))
-    world.qp.connect(deferral.PEER)
+    world.qp.connect(PEER)
     return world
 
 
@@ -252,12 +256,6 @@ def test_way(graph: graphs.Graph) -> None:
 # -- what a test notes -----------------------------------------------------------------------------
 
 
-def test_driven(graph: graphs.Graph) -> None:
-    driven = walked(graph)
-    driven.finish()
-    assert driven.seen == set(graph.transitions)
-
-
 def test_wrong_prediction_fails(graph: graphs.Graph) -> None:
     driven = Driven(graph)
     with pytest.raises(graphs.TourError, match="begins in"):
@@ -287,31 +285,31 @@ def test_missing_transition_fails(graph: graphs.Graph) -> None:
 
 def test_rows(graph: graphs.Graph, tmp_path: Path) -> None:
     other = graphs.explore("counter: other", Counter())
-    walked(graph).write(tmp_path / "a.json")
-    walked(other, leave_out="look").write(tmp_path / "b.json")
+    write(tmp_path / "a.json", [walked(graph), walked(other, leave_out="look")])
+    write(tmp_path / "b.json", [walked(graph, leave_out="up")])
     files, known = sorted(tmp_path.glob("*.json")), {graph.name: graph, other.name: other}
     full, part = rows(files, known)
     assert (full.states, full.reachable, full.driven, full.missing) == (4, 10, 10, "")
     assert (part.driven, part.missing) == (6, "(0,), 'look'")
-    assert tours.gaps([full, part]) == [
+    assert finish.tour_gaps([full, part]) == [
         "counter: other: 4 of 10 transitions not driven, such as (0,), 'look'"
     ]
-    assert tours.cells(full)[-1] == "100"
-    assert tours.cells(replace(full, reachable=100_000, driven=99_999))[-1] == "99.99"
-    (total,) = tours.totals([full, part])
+    assert finish.cells(full)[-1] == "100"
+    assert finish.cells(replace(full, reachable=100_000, driven=99_999))[-1] == "99.99"
+    (total,) = finish.totals([full, part])
     assert (total.graph, total.states, total.reachable, total.driven) == ("counter", 8, 20, 16)
-    assert tours.gaps([replace(full, reachable=0, driven=0)]), "nothing is not everything"
+    assert finish.tour_gaps([replace(full, reachable=0, driven=0)]), "nothing is not everything"
 
 
 def test_report_of_another_graph(graph: graphs.Graph, tmp_path: Path) -> None:
     path = tmp_path / "a.json"
-    walked(graph).write(path)
+    write(path, [walked(graph)])
     other = Counter()
     other.act("up")
     with pytest.raises(graphs.TourError, match="another graph"):
         rows([path], {graph.name: graphs.explore(graph.name, other)})
     data = json.loads(path.read_text())
-    data["seen"].append([0, "up", ["done"], 2])
+    data[0]["seen"].append([0, "up", ["done"], 2])
     path.write_text(json.dumps(data))
     with pytest.raises(graphs.TourError, match="has no Transition"):
         rows([path], {graph.name: graph})
@@ -324,15 +322,15 @@ def _job(name: str) -> Job:
 
 def test_collect(graph: graphs.Graph, tmp_path: Path) -> None:
     """A part of the tours tells nothing, all of them tell of every graph."""
-    one = _job("test_tour_arm.ArmLivesTour")
-    walked(graph).write(tmp_path / one.id)
+    one = _job("test_tour_arm.ArmEndsTour")
+    write(tmp_path / one.id, [walked(graph)])
     names = ["counter: three", "counter: other"]
 
     def graph_of(name: str) -> graphs.Graph:
         return graphs.explore(name, Counter())
 
     def collect(jobs: list[Job], names: list[str]) -> list[Row]:
-        return tours.collect(jobs, lambda job: tmp_path / job.id, names, graph_of)
+        return finish.collect(jobs, lambda job: tmp_path / job.id, names, graph_of)
 
     assert collect([one], names) == []
     everything = [one, *select_jobs(find_modules(), [TOURS])]
@@ -344,9 +342,9 @@ def test_collect(graph: graphs.Graph, tmp_path: Path) -> None:
 
 def test_regression_fails_without_all(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     found = Row("counter: three", 4, 10, 9, "(0,), 'look'")
-    monkeypatch.setattr(tours, "collect", lambda _: [found])
-    monkeypatch.setattr(tours, "write", partial(tours.write, folder=tmp_path))
-    checks, words = conclude("partial", [SimRun(_job("test_tour_arm.ArmLivesTour"), True)])
+    monkeypatch.setattr(finish, "collect", lambda _: [found])
+    monkeypatch.setattr(finish, "write_tours", partial(finish.write_tours, folder=tmp_path))
+    checks, words = conclude("partial", [SimRun(_job("test_tour_arm.ArmEndsTour"), True)])
     (problem,) = [check.problem for check in checks if check.name == "tours"]
     assert problem == "counter: three: 1 of 10 transitions not driven, such as (0,), 'look'"
     assert re.search(r"^counter: three +4 +10 +9 +90$", "\n".join(words), re.M)

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from tb.env.coverage.bins import BINS
-from tb.runner.discover import find_modules
+from tb.runner.discover import all_tests, find_modules
 from tb.runner.negatives import Fault, load_faults
 from tb.runner.proofs import Proof, load_proofs
-from tb.runner.testplan import Row, all_tests, load_plan
+from tb.runner.testplan import Row, load_plan
 from tb.runner.trace import matrix, run_trace, trace_gaps
 
 ROWS = [Row("r1", ("A-1",), "what", ("m.One", "m.Two")), Row("r2", ("A-2",), "what", ("m.Two",))]

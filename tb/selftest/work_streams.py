@@ -9,14 +9,21 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Self
 
 from models import codes
-from models.codes import FOREIGN_CAUSES, QP_COMMANDS, Cause, CqStatus, Life, PostFlag, TraceOp
+from models.codes import (
+    FOREIGN_CAUSES,
+    QP_COMMANDS,
+    Cause,
+    CqStatus,
+    Life,
+    PostFlag,
+    TraceOp,
+)
 from models.cq.entries import Cqe
 from models.host.control import Args
-from models.host.doorbell import pack_doorbell
 from models.keys.keys import KeyTable
 from models.keys.window import WindowModel
 from models.keys.window_types import KeyStep
-from models.layouts import CQ_DB, SEND_PORTAL
+from models.layouts import SEND_PORTAL
 from models.params import Params
 from models.post.post import Post, Segment, slots_of
 from models.post.post_check import write_faults
@@ -212,7 +219,7 @@ class WorkStream(Stream):
         used = producer.alloc - q.cons + producer.credits_held
         return not producer.reservation or used + wanted <= producer.ring.entries
 
-    def taken(self, post: Post, page: int = PAGE, want: Cause | None = None) -> Cause:
+    def taken(self, post: Post, page: int = PAGE) -> Cause:
         """The step of a post, if it has one, in the present cycle."""
         if post.qp >= self.params.num_qp:
             return Cause.BAD_QP
@@ -220,7 +227,7 @@ class WorkStream(Stream):
         model.see(None)
         cq = model.config.send_cq
         error = self.engine.status(cq) is not CqStatus.OK
-        credit = self.free_credit(cq) and want is not Cause.NO_CREDIT
+        credit = self.free_credit(cq)
         cause = model.check(post, page, credit=credit, cq_error=error)
         if cause in FOREIGN_CAUSES and cause is not Cause.OK:
             return cause
@@ -240,13 +247,6 @@ class WorkStream(Stream):
         cause = self.fault(write_faults) or self.taken(post, page)
         self.answered(cause)
         return cause
-
-    def doorbell_step(self, cq: int, polled: int) -> None:
-        """A doorbell takes effect behind a write that waits, both not answered yet."""
-        index = self.params.index(self.engine.cqs[cq].cons + polled)
-        self.request(CQ_DB, pack_doorbell(cq, index))
-        self.tick()
-        self.ring(cq, index)
 
     def age(self, qp: int = 0) -> None:
         """AGE in the present cycle."""
@@ -336,37 +336,4 @@ class WorkStream(Stream):
         self.connected(**options)
         self.post()
         self.run()
-        return self
-
-    def all_verbs(self) -> Self:
-        """A bit of everything that works."""
-        self.connected(2, 2)
-        for opcode in (BIND, INVALIDATE, READ, SEND, WRITE, 2, 6):
-            assert self.post(self.make(opcode)) is Cause.OK
-            self.run()
-            self.doorbell(0, polled=1)
-        for flags in (DEFER, DEFER | SILENT, FENCE):
-            self.post(self.make(READ, flags, qp=1))
-        self.work(1)
-        self.work(1)
-        self.done(1, 0)
-        self.done(1, 1)
-        self.retire(1)
-        self.retire(1)
-        self.run(1)
-        assert self.post(self.make(99)) is Cause.BAD_OPCODE
-        assert self.post(self.make(qp=3)) is Cause.NO_QP
-        assert self.post(self.make(qp=1), 2) is Cause.NOT_OWNER
-        self.post(self.make(WRITE, DEFER))
-        self.post(self.make(WRITE, DEFER))
-        assert self.post(self.make(num_segments=5)) is Cause.TOO_MANY_SEGMENTS
-        self.run(0, [7])
-        for _ in range(len(self.posting.qps[0].requests)):
-            self.retire(0)
-        self.plain(codes.Command.QUERY_QP)
-        self.plain(codes.Command.DESTROY_QP)
-        self.conn(1)
-        self.plain(codes.Command.FLUSH_QP, 1)
-        self.set_state(1, 1)
-        self.connect(1)
         return self

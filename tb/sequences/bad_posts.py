@@ -13,7 +13,7 @@ from models.post.post import Post, Segment, slots_of
 from models.verbs import BAD_OPCODES, VERBS
 from tb.env.config import Config
 
-#: What :func:`bad_write` makes.
+#: What :func:`bad_post` makes.
 WRITE_CAUSES = (Cause.BURST, Cause.BAD_SIZE, Cause.BAD_PAGE, Cause.BAD_OFFSET, Cause.BAD_QP)
 #: Causes of posts that name a QP of their page: these release what it holds.
 OWN_CAUSES = (
@@ -30,26 +30,23 @@ _NO_PORTAL = 0x0C0
 
 
 @dataclass(frozen=True)
-class BadPost:
+class BadWrite:
     """Arguments of a write that fails, and the causes that it may be told."""
 
     page: int
-    offset: int
-    post: Post
+    post: Any
     options: dict[str, Any]
     causes: frozenset[Cause]
+    offset: int = 0
 
 
-def bad_post(rng: random.Random, cause: Cause, post: Post, page: int, config: Config) -> BadPost:
+def bad_post(rng: random.Random, cause: Cause, post: Post, page: int, config: Config) -> BadWrite:
     """A legal post through its owner's page, made to fail with ``cause``."""
     where, offset, options, causes = page, 0, dict[str, Any](), {cause}
     if cause is Cause.BURST:
         options["length"] = rng.choice((1, 2))
     elif cause is Cause.BAD_SIZE:
-        if rng.random() < 0.5:
-            options["size"] = rng.choice((3, 4, 5))
-        else:
-            options["strb"] = (1 << 64) - 1 & ~(1 << rng.randrange(64))
+        options = bad_size(rng)
     elif cause is Cause.BAD_PAGE:
         where = config.num_pages + rng.randrange(64)
     elif cause is Cause.BAD_OFFSET:
@@ -62,7 +59,14 @@ def bad_post(rng: random.Random, cause: Cause, post: Post, page: int, config: Co
             where = (page + rng.randrange(1, config.num_pages)) % config.num_pages
         else:
             post = bad_bits(rng, cause, post)
-    return BadPost(where, offset, post, options, frozenset(causes))
+    return BadWrite(where, post, options, frozenset(causes), offset)
+
+
+def bad_size(rng: random.Random) -> dict[str, Any]:
+    """Options of a write of less than a line, or with a byte left out."""
+    if rng.random() < 0.5:
+        return {"size": rng.choice((3, 4, 5))}
+    return {"strb": (1 << 64) - 1 & ~(1 << rng.randrange(64))}
 
 
 def bad_bits(rng: random.Random, cause: Cause, post: Post) -> Post:

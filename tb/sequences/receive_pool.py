@@ -8,7 +8,6 @@ left there can still be judged at the end of a test.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,7 @@ from models.receive.receive_post import RecvPost
 from tb.env.config import Config
 from tb.env.defs import Right
 from tb.env.host.regions import Region
+from tb.sequences.bad_posts import BadWrite, bad_size
 
 if TYPE_CHECKING:
     from tb.env.host.driver import Adapter
@@ -178,16 +178,6 @@ class Pool:
         return None if inside else Segment(start, length, region.key)
 
 
-@dataclass(frozen=True)
-class BadReceive:
-    """Arguments of a write that fails, and the causes that it may be told."""
-
-    page: int
-    post: RecvPost
-    options: dict[str, Any]
-    causes: frozenset[Cause]
-
-
 def bad_receive(
     rng: random.Random,
     cause: Cause,
@@ -197,24 +187,21 @@ def bad_receive(
     shared: bool,
     pool: Pool,
     config: Config,
-) -> BadReceive | None:
+) -> BadWrite | None:
     """A receive post that fails with ``cause``, from a legal one."""
     options: dict[str, Any] = {}
     causes = {cause}
     if cause is Cause.BURST:
         options["length"] = rng.randint(1, 3)
     elif cause is Cause.BAD_SIZE:
-        if rng.random() < 0.5:
-            options["size"] = rng.choice((3, 4, 5))
-        else:
-            options["strb"] = (1 << 64) - 1 & ~(1 << rng.randrange(64))
+        options = bad_size(rng)
     elif cause is Cause.BAD_PAGE:
         page = config.num_pages + rng.randrange(64)
     elif cause in (Cause.BAD_QP, Cause.BAD_SRQ):
         most = config.num_srq if shared else config.num_qp
         post = replace(post, number=rng.choice((most, 0xFFFF, post.number + most)))
     else:
-        causes |= set(_gone(shared))
+        causes.add(Cause.NO_SRQ if shared else Cause.NO_QP)
         if cause is Cause.NOT_OWNER:
             page = (page + rng.randrange(1, config.num_pages)) % config.num_pages
         elif cause is Cause.RESERVED_BITS:
@@ -231,8 +218,4 @@ def bad_receive(
             segments = post.segments[: NUM_SLOTS - 1]
             segments.insert(rng.randint(0, len(segments)), segment)
             post = replace(post, num_segments=len(segments), slots=slots_of(segments))
-    return BadReceive(page, post, options, frozenset(causes))
-
-
-def _gone(shared: bool) -> Iterator[Cause]:
-    yield Cause.NO_SRQ if shared else Cause.NO_QP
+    return BadWrite(page, post, options, frozenset(causes))

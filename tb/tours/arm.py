@@ -5,7 +5,7 @@ is told to, and one queue pair that completes on it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 
 from models.arm.arm import CqConfig, CqModel, Step
@@ -150,17 +150,9 @@ class ArmWorld:
         """
         if action in KINDS:
             return self._place(action)
-        words = action.split()
-        moves: dict[str, Callable[..., Outcome]] = {
-            "arm": self._arm,
-            "take": self._take,
-            "return": self._return,
-            "acknowledge": self._acknowledge,
-            "lost": self._lost,
-            "destroy": self._destroy,
-            "create": self._create,
-        }
-        return moves[words[0]](*words[1:])
+        word, *rest = action.split()
+        outcome: Outcome = getattr(self, f"_{word}")(*rest)
+        return outcome
 
     def _tell(self, *steps: Step) -> Outcome:
         calls = [f"call {c.status.name} {c.snap - self.cq.cons}" for s in steps for c in s.calls]
@@ -181,8 +173,8 @@ class ArmWorld:
         index = (cq.cons + int(count)) % (1 << cq.index_bits)
         return self._tell(cq.doorbell(index, ArmType[kind] if arm else None))
 
-    def _return(self, foreign: str = "") -> Outcome:
-        return (Cause.NOT_OWNER.name,) if foreign else self._tell(self.cq.callback_return())
+    def _return(self) -> Outcome:
+        return self._tell(self.cq.callback_return())
 
     def _place(self, kind: str) -> Outcome:
         cq, producer = self.cq, self.producer

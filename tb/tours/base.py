@@ -1,25 +1,39 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Base of the tests that drive a tour through the pins."""
+"""Base of the tests that drive tours through the pins."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Iterable
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, ClassVar, TypeVar
 
+from models.cq.queue import NdResultEx
+from tb.env.agents.control import CommandError
 from tb.env.base_test import CarillonTest
-from tb.env.defs import Cause, Result
-from tb.env.harness.records import Record
+from tb.env.defs import TERM, Cause, Cmd, QpState, Result
+from tb.env.harness.harness import Channel
+from tb.env.harness.records import Record, TermRequest
+from tb.env.host.qp import Qp
 from tb.env.scoreboard.scoreboard import Scoreboard
-from tb.tours.catalogue import explored
+from tb.tours.catalogue import SETUPS, explored
 from tb.tours.graph import Outcome, tour
-from tb.tours.report import VARIABLE, Driven
+from tb.tours.report import VARIABLE, Driven, write
+from tb.tours.words import NAMES, PEER
 
 R = TypeVar("R")
 
 #: Longest time from an action to the last thing that follows from it is shorter, in clock cycles.
 QUIET = 32
+#: Commands of queue pairs by the words of their actions.
+_QP_COMMANDS: dict[str, tuple[int, ...]] = {
+    "connect": (Cmd.CONNECT_QP, PEER),
+    "idle": (Cmd.SET_QP_STATE, QpState.IDLE),
+    "pending": (Cmd.SET_QP_STATE, QpState.DISCONNECT_PENDING),
+    "disconnect": (Cmd.SET_QP_STATE, QpState.DISCONNECTED),
+    "flush": (Cmd.FLUSH_QP,),
+    "destroy": (Cmd.DESTROY_QP,),
+}
 
 
 def word_of(cause: int) -> str:
@@ -28,13 +42,17 @@ def word_of(cause: int) -> str:
 
 
 class TourTest(CarillonTest):
-    """Drives a graph of the catalogue. Each action is placed alone; when nothing happens any more,
+    """Drives graphs of the catalogue. Each action is placed alone; when nothing happens any more,
     what was seen of it and the state that the scoreboard has replayed from the engine's records are
     compared with the graph. Where a tour comes into a state for the first time, the engine is asked
     for it by query commands, whose answers the scoreboard judges.
     """
 
-    graph = ""
+    graphs: tuple[str, ...] = ()
+    #: What "stall" holds.
+    channel: ClassVar[Channel | None] = None
+    #: The half of the transport that reports.
+    side: Any = None
     max_cycles = 50_000_000
 
     # -- what a tour says ----------------------------------------------------------------------
@@ -47,10 +65,6 @@ class TourTest(CarillonTest):
         """The state as the scoreboard has replayed it."""
         raise NotImplementedError
 
-    async def act(self, action: str) -> str:
-        """Does an action through the pins; returns its answer."""
-        raise NotImplementedError
-
     def followed(self) -> Outcome:
         """What else was seen of the action, when all is at rest."""
         raise NotImplementedError
@@ -61,6 +75,86 @@ class TourTest(CarillonTest):
 
     async def end(self) -> None:
         """Ends what the tour itself holds back."""
+
+    # -- actions -------------------------------------------------------------------------------
+
+    async def act(self, action: str) -> str:
+        """Does an action through the pins; returns its answer."""
+        word, *rest = action.split()
+        if hasattr(self, f"_do_{word}"):
+            answer: str = await getattr(self, f"_do_{word}")(*rest)
+            return answer
+        code, *args = _QP_COMMANDS[word]
+        return await self.result(code, self.qp(*rest).number, *args)
+
+    def qp(self, name: str = NAMES[0]) -> Qp:
+        """The QP of this name."""
+        return self.qps[NAMES.index(name)]
+
+    async def result(self, code: int, *args: int) -> str:
+        """Result of a raw command."""
+        return Result((await self.env.host.command(code, *args)).result).name
+
+    @staticmethod
+    async def made(command: Callable[[], Awaitable[object]]) -> str:
+        """Result of a command of the driver."""
+        try:
+            await command()
+        except CommandError as error:
+            return Result(error.command.result).name
+        return "OK"
+
+    async def _do_event(self, *name: str) -> str:
+        self.env.transport.disconnect(self.qp(*name).number)
+        return ""
+
+    async def _do_report(self, *words: str) -> str:
+        *name, status = words
+        self.side.report(self.qp(*name).number, status=int(status))
+        return ""
+
+    def stray(self, *name: str) -> tuple[int, int]:
+        """QP and tag of what is behind the oldest one that was not reported."""
+        number = self.qp(*name).number
+        waiting = self.side.outstanding(number)
+        return number, (waiting[0].tag + 1 if waiting else 0) & self.index_mask
+
+    async def report_all(self) -> None:
+        """Everything that was taken succeeds."""
+        for qp in self.qps:
+            while self.side.outstanding(qp.number):
+                self.side.report(qp.number, status=0)
+                await self.rest()
+
+    async def _do_stall(self) -> str:
+        return self._stall(True)
+
+    async def _do_go(self) -> str:
+        return self._stall(False)
+
+    def _stall(self, on: bool) -> str:
+        assert self.channel is not None
+        self.stalled = on
+        self.harness.hold(self.channel, on)
+        return ""
+
+    # -- what is seen --------------------------------------------------------------------------
+
+    def results(self) -> Iterator[tuple[str, NdResultEx]]:
+        """Results of each QP, by its name; they are polled."""
+        for name, qp in zip(NAMES, self.qps, strict=False):
+            found = qp.cq.get_cq_results_ex()
+            if found:
+                qp.cq.post_consumer_index()
+            yield from ((name, result) for result in found)
+
+    def terms(self) -> list[str]:
+        """Terminate requests."""
+        return [f"term {QpState(TERM['state'].get(t.data)).name}" for t in self.of(TermRequest)]
+
+    def of(self, kind: type[R]) -> list[R]:
+        """Records of the present action."""
+        return [record for record in self.seen if isinstance(record, kind)]
 
     # -- driving -------------------------------------------------------------------------------
 
@@ -79,12 +173,7 @@ class TourTest(CarillonTest):
     @property
     def index_mask(self) -> int:
         """All bits of an index."""
-        assert self.env.config is not None
-        return (1 << self.env.config.idx_w) - 1
-
-    def of(self, kind: type[R]) -> list[R]:
-        """Records of the present action."""
-        return [record for record in self.seen if isinstance(record, kind)]
+        return (1 << self.config.idx_w) - 1
 
     async def rest(self) -> None:
         """Waits until nothing happens any more."""
@@ -100,28 +189,35 @@ class TourTest(CarillonTest):
             await env.sync()
 
     async def scenario(self) -> None:
-        self.driven = Driven(explored(self.graph))
-        self._asked: set[int] = set()
-        await self.drive()
+        self._begun = False
+        reports = []
+        for name in self.graphs:
+            self.setup: Any = SETUPS[name]
+            self.driven = Driven(explored(name))
+            self._asked: set[int] = set()
+            reports.append(await self.drive())
+            reports[-1].finish()
         await self.end()
-        self.report(self.driven)
+        if out := os.environ.get(VARIABLE):
+            write(Path(out), reports)
 
-    async def drive(self) -> None:
+    async def drive(self) -> Driven:
         """Takes all walks."""
         graph = self.driven.graph
-        begun = False
         for walk in tour(graph):
-            if begun:
-                await self.end()
-                await self.rest()
-                await self.env.reset()
-            begun = True
             state = await self.start()
             for number in walk:
                 state = await self.step(state, graph.transitions[number].action)
+        return self.driven
 
     async def start(self) -> int:
-        """A walk begins; returns the number of its state."""
+        """A walk begins, from reset; returns the number of its state."""
+        if self._begun:
+            await self.end()
+            await self.rest()
+            await self.env.reset()
+        self._begun, self.stalled = True, False
+        self.qps: list[Qp] = []
         await self.begin()
         await self.rest()
         return self.driven.starts(self.state())
@@ -138,13 +234,3 @@ class TourTest(CarillonTest):
             for code, number in self.queries():
                 await self.env.host.command(code, number)
         return state
-
-    def report(self, driven: Driven) -> None:
-        """Demands that nothing is missing, and says so."""
-        driven.finish()
-        if out := os.environ.get(VARIABLE):
-            driven.write(Path(out))
-
-    async def result(self, code: int, *args: int) -> str:
-        """Result of a raw command."""
-        return Result((await self.env.host.command(code, *args)).result).name

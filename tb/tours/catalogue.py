@@ -5,8 +5,8 @@ model.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
+from typing import Any
 
 from tb.tours.arm import ArmWorld
 from tb.tours.arm import Setup as Arm
@@ -18,49 +18,58 @@ from tb.tours.srq import SrqWorld
 from tb.tours.window import Setup as Window
 from tb.tours.window import WindowWorld
 
-_SRQ_EVENT_AND_LIFE = Srq(qps=1, watermarks=(1,), stalls=True, lives=True)
-_OWN_QUEUE = Srq(shared=False, qps=1, connections=True, lives=True, wide=True)
-_ACCESSES = Window(1, checks=("read", "write", "beyond", "before"), old=True, region=True, nd1=True)
+_WORLDS: Any = {Arm: ArmWorld, Deferral: DeferralWorld, Srq: SrqWorld, Window: WindowWorld}
 
-GRAPHS: dict[str, Callable[[], World]] = {
-    "arm: literal": lambda: ArmWorld(Arm(wide=True)),
-    "arm: typed": lambda: ArmWorld(Arm(typed=True)),
-    "arm: re-arm": lambda: ArmWorld(Arm(("plain",), rearm=True)),
-    "arm: classes": lambda: ArmWorld(Arm(("unsignalled", "failed"), arms=("SOLICITED", "ANY"))),
-    "arm: errors": lambda: ArmWorld(Arm(("plain",), arms=("ERRORS", "ANY"), errors=True)),
-    "arm: lives": lambda: ArmWorld(Arm(("plain",), arms=("ANY",), lives=True)),
-    "deferral: fences": lambda: DeferralWorld(Deferral(("send", "read", "fenced"))),
-    "deferral: local": lambda: DeferralWorld(Deferral(("send", "local", "silent"))),
-    "deferral: fenced local": lambda: DeferralWorld(Deferral(("read", "local", "fencedlocal"))),
-    "deferral: four slots": lambda: DeferralWorld(Deferral(slots=4)),
-    "deferral: watermark": lambda: DeferralWorld(Deferral(slots=4, watermark=3)),
-    "deferral: commands": lambda: DeferralWorld(Deferral(commands=True)),
-    "deferral: stalls": lambda: DeferralWorld(Deferral(slots=3, stalls=True)),
-    "deferral: stalls, local": lambda: DeferralWorld(Deferral(("send", "local"), stalls=True)),
-    "srq: messages": lambda: SrqWorld(Srq(wide=True)),
-    "srq: connections": lambda: SrqWorld(Srq(connections=True, wide=True, lead=True)),
-    "srq: watermark": lambda: SrqWorld(Srq(watermarks=(0, 1, 2, 3), lead=True)),
-    "srq: stalled event": lambda: SrqWorld(Srq(qps=1, watermarks=(0, 1, 2), stalls=True)),
-    "srq: sizes": lambda: SrqWorld(Srq(qps=1, watermarks=(1, 2), sizes=(1, 2, 3, 5))),
-    "srq: lives": lambda: SrqWorld(Srq(qps=1, connections=True, lives=True, wide=True)),
-    "srq: two lives": lambda: SrqWorld(Srq(lives=True, lead=True)),
-    "srq: event and life": lambda: SrqWorld(_SRQ_EVENT_AND_LIFE),
-    "srq: own queue": lambda: SrqWorld(_OWN_QUEUE),
-    "window: keys": lambda: WindowWorld(Window(old=True, region=True)),
-    "window: accesses": lambda: WindowWorld(_ACCESSES),
-    "window: allocated region": lambda: WindowWorld(Window(windows=1, allocated=True, region=True)),
-    "window: lives": lambda: WindowWorld(Window(windows=1, checks=(), lives=True)),
-    "window: removal": lambda: WindowWorld(Window(removal=True)),
+SETUPS: dict[str, Any] = {
+    "arm: literal": Arm(wide=True),
+    "arm: typed": Arm(typed=True),
+    "arm: re-arm": Arm(("plain",), rearm=True),
+    "arm: classes": Arm(("unsignalled", "failed"), arms=("SOLICITED", "ANY")),
+    "arm: errors": Arm(("plain",), arms=("ERRORS", "ANY"), errors=True),
+    "arm: lives": Arm(("plain",), arms=("ANY",), lives=True),
+    "deferral: fences": Deferral(("send", "read", "fenced")),
+    "deferral: local": Deferral(("send", "local", "silent")),
+    "deferral: fenced local": Deferral(("read", "local", "fencedlocal")),
+    "deferral: four slots": Deferral(slots=4),
+    "deferral: watermark": Deferral(slots=4, watermark=3),
+    "deferral: commands": Deferral(commands=True),
+    "deferral: stalls": Deferral(slots=3, stalls=True),
+    "deferral: stalls, local": Deferral(("send", "local"), stalls=True),
+    "srq: messages": Srq(wide=True),
+    "srq: connections": Srq(connections=True, wide=True, lead=True),
+    "srq: watermark": Srq(watermarks=(0, 1, 2, 3), lead=True),
+    "srq: stalled event": Srq(qps=1, watermarks=(0, 1, 2), stalls=True),
+    "srq: sizes": Srq(qps=1, watermarks=(1, 2), sizes=(1, 2, 3, 5)),
+    "srq: lives": Srq(qps=1, connections=True, lives=True, wide=True),
+    "srq: two lives": Srq(lives=True, lead=True),
+    "srq: event and life": Srq(qps=1, watermarks=(1,), stalls=True, lives=True),
+    "srq: own queue": Srq(shared=False, qps=1, connections=True, lives=True, wide=True),
+    "window: keys": Window(old=True, region=True),
+    "window: accesses": Window(
+        1, checks=("read", "write", "beyond", "before"), old=True, region=True, nd1=True
+    ),
+    "window: allocated region": Window(windows=1, allocated=True, region=True),
+    "window: lives": Window(windows=1, checks=(), lives=True),
+    "window: removal": Window(removal=True),
 }
-
 
 #: Graphs whose actions are also driven two at a time, back to back, and which of them (patterns).
 PAIRS: dict[str, tuple[str, ...]] = {
     "arm: lives": ("arm ANY", "take *", "return", "acknowledge*", "plain"),
-    "deferral: commands": ("post *", "badopcode", "foreign", "report *", "event"),
+    "deferral: commands": ("post *", "bad opcode", "foreign", "report *", "event"),
     "srq: connections": ("post", "take ?", "long ?", "report *", "reap *", "event *"),
     "window: accesses": ("bind ? x", "invalidate ? x", "check ? x read"),
 }
+
+#: Everything that is to be driven.
+NAMES = (*SETUPS, *(f"pairs: {name}" for name in PAIRS))
+
+
+def world_of(name: str) -> World:
+    """A new world of this name."""
+    setup = SETUPS[name]
+    world: World = _WORLDS[type(setup)](setup)
+    return world
 
 
 @cache
@@ -69,8 +78,4 @@ def explored(name: str) -> Graph:
     kind, _, base = name.partition(": ")
     if kind == "pairs":
         return pair_graph(explored(base), PAIRS[base])
-    return explore(name, GRAPHS[name]())
-
-
-#: Everything that is to be driven.
-NAMES = (*GRAPHS, *(f"pairs: {name}" for name in PAIRS))
+    return explore(name, world_of(name))

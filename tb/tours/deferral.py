@@ -5,22 +5,20 @@ is told to, and a work port that can stand still.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 
-from models.codes import Cause, CommandResult, PostFlag, QpState, Status
+from models.codes import CommandResult, PostFlag, QpState, Status
 from models.params import Params
 from models.post.post import Post
 from models.post.qp import QpConfig, QpModel
 from models.post.qp_types import StateStep
 from models.verbs import BY_NAME
 from tb.tours.graph import Outcome
+from tb.tours.words import FOREIGN, Answer, qp_command, result_word, term_words
 
 DEFER = int(PostFlag.DEFER)
 PARAMS = Params(num_qp=1, num_pages=2)
-PEER = 0
-FOREIGN = 1  #: a page that does not own the queue pair
-_OPEN = (QpState.CONNECTED, QpState.DISCONNECT_PENDING)
 
 
 def _post(name: str, flags: int = 0) -> Post:
@@ -37,10 +35,15 @@ POSTS = {
     "fencedlocal": _post("Invalidate", PostFlag.READ_FENCE),
 }
 #: Posts that fail whatever the state.
-BAD = {
-    "badflags": (_post("Send", 0x108), Cause.BAD_FLAGS),
-    "badopcode": (Post(0xFF, flags=DEFER), Cause.BAD_OPCODE),
+BAD = {"flags": _post("Send", 0x108), "opcode": Post(0xFF, flags=DEFER)}
+#: Commands that are legal in a state, "idle" and "destroy" in others; and all of them.
+LEGAL = {
+    QpState.FREE: ("create",),
+    QpState.IDLE: ("connect", "destroy"),
+    QpState.CONNECTED: ("pending", "disconnect", "flush", "destroy"),
+    QpState.DISCONNECT_PENDING: ("disconnect", "flush", "destroy"),
 }
+COMMANDS = ("create", "connect", "idle", "pending", "disconnect", "flush", "destroy")
 _NAMES = {(post.opcode, post.flags): name for name, post in POSTS.items()}
 
 
@@ -87,7 +90,7 @@ class DeferralWorld:
         self.qp = QpModel(0, PARAMS)
         self.stalled = False
         self._create()
-        self._connect()
+        qp_command(self.qp, "connect")
 
     def key(self) -> Hashable:
         """See :func:`key_of`."""
@@ -102,7 +105,7 @@ class DeferralWorld:
         for kind in setup.kinds if connected else setup.kinds[:1]:
             yield f"post {kind}"
             yield f"post {kind} deferred"
-        yield from BAD
+        yield from (f"bad {kind}" for kind in BAD)
         yield "foreign"
         yield "stray"
         yield "event"
@@ -113,14 +116,7 @@ class DeferralWorld:
             yield "age"
         if setup.stalls:
             yield "go" if self.stalled else "stall"
-        legal = {
-            QpState.FREE: ("create",),
-            QpState.IDLE: ("connect", "destroy"),
-            QpState.CONNECTED: ("pending", "disconnect", "flush", "destroy"),
-            QpState.DISCONNECT_PENDING: ("disconnect", "flush", "destroy"),
-        }
-        every = ("create", "connect", "idle", "pending", "disconnect", "flush", "destroy")
-        yield from every if setup.commands else legal.get(qp.state, ("idle", "destroy"))
+        yield from COMMANDS if setup.commands else LEGAL.get(qp.state, ("idle", "destroy"))
 
     @property
     def _unreported(self) -> bool:
@@ -130,51 +126,39 @@ class DeferralWorld:
 
     def act(self, action: str) -> Outcome:
         """Does it. Behind the answer: work beats, completions, terminate requests."""
-        words = action.split()
+        word, *rest = action.split()
         qp = self.qp
-        if action in BAD:
-            return self._posted(BAD[action][0])
-        commands: dict[str, Callable[[], tuple[CommandResult, StateStep | None]]] = {
-            "connect": self._connect,
-            "idle": lambda: qp.set_state(QpState.IDLE),
-            "pending": lambda: qp.set_state(QpState.DISCONNECT_PENDING),
-            "disconnect": lambda: qp.set_state(QpState.DISCONNECTED),
-            "flush": qp.flush,
-            "destroy": qp.destroy,
-            "create": self._create,
-        }
-        if action in commands:
-            exists = qp.state is not QpState.FREE or action in ("create", "destroy")
-            answer = commands[action]() if exists else (CommandResult.CMD_NO_OBJECT, None)
-            return self._rest(answer[0].name.removeprefix("CMD_"), answer[1])
-        if words[0] == "post":
-            post = POSTS[words[1]]
-            return self._posted(Post(post.opcode, flags=post.flags | DEFER * (len(words) > 2)))
-        if action == "foreign":
-            return self._posted(POSTS["send"], FOREIGN)
-        if words[0] == "report":
-            tag = next(r.tag for r in qp.requests if r.tag is not None and r.status is None)
-            return self._rest("", qp.report(PARAMS.index(tag), int(words[1]))[1])
-        if action == "event":
-            return self._rest("", qp.disconnected()[1])
-        if action == "age":
-            qp.modify(self.setup.watermark, 1)
-            qp.age()
-            qp.modify(self.setup.watermark, 0)
-        elif action in ("stall", "go"):
-            self.stalled = action == "stall"
+        if action in COMMANDS:
+            result, step = self._create() if word == "create" else qp_command(qp, word)
+            return self._rest(result_word(result), step)
+        match word:
+            case "post":
+                post = POSTS[rest[0]]
+                return self._post(Post(post.opcode, flags=post.flags | DEFER * (len(rest) > 1)))
+            case "bad":
+                return self._post(BAD[rest[0]])
+            case "foreign":
+                return self._post(POSTS["send"], FOREIGN)
+            case "report":
+                tag = next(r.tag for r in qp.requests if r.tag is not None and r.status is None)
+                return self._rest("", qp.report(PARAMS.index(tag), int(rest[0]))[1])
+            case "event":
+                return self._rest("", qp.disconnected()[1])
+            case "age":
+                qp.modify(self.setup.watermark, 1)
+                qp.age()
+                qp.modify(self.setup.watermark, 0)
+            case "stall" | "go":
+                self.stalled = word == "stall"
         return self._rest("")
 
-    def _create(self) -> tuple[CommandResult, StateStep | None]:
+    def _create(self) -> Answer:
         if self.qp.state is not QpState.FREE:
             return CommandResult.CMD_EXISTS, None
         config = QpConfig(depth=self.setup.slots, watermark=self.setup.watermark)
         return CommandResult.OK, self.qp.create(config)
 
-    def _connect(self) -> tuple[CommandResult, StateStep | None]:
-        return self.qp.connect(PEER)
-
-    def _posted(self, post: Post, page: int = 0) -> Outcome:
+    def _post(self, post: Post, page: int = 0) -> Outcome:
         return self._rest(self.qp.post(post, page).cause.name)
 
     def _rest(self, answer: str, step: StateStep | None = None) -> Outcome:
@@ -194,5 +178,4 @@ class DeferralWorld:
                 if not gone.silent:
                     done.append(f"done {name_of(gone.post)} {Status(gone.status).name}")
                 moved = True
-        term = [f"term {step.term_state.name}"] if step is not None and step.term else []
-        return (answer, *work, *done, *term)
+        return (answer, *work, *done, *term_words(step))

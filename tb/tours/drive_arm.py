@@ -11,16 +11,13 @@ from tb.env.harness.records import Interrupt
 from tb.tours.arm import LOG2, key_of
 from tb.tours.base import TourTest, word_of
 from tb.tours.graph import Outcome
+from tb.tours.words import FOREIGN
 
-_FOREIGN = 1  # a page that does not own the queue
 _EQ_LOG2 = 2
 
 
 class ArmTour(TourTest):
     """One CQ with an EQ of its own, whose writes memory answers when the tour says so."""
-
-    typed = False
-    rearm = False
 
     async def begin(self) -> None:
         env = self.env
@@ -33,9 +30,9 @@ class ArmTour(TourTest):
         await self._create()
 
     async def _create(self) -> None:
-        host = self.env.host
+        host, setup = self.env.host, self.setup
         self._cq = await host.create_cq(
-            eq=self._eq, log2=LOG2, typed=self.typed, rearm_old=self.rearm
+            eq=self._eq, log2=LOG2, typed=setup.typed, rearm_old=setup.rearm
         )
         self.env.mem.hold_cq(self._cq.number)
         self._qp = await host.create_qp(
@@ -54,29 +51,20 @@ class ArmTour(TourTest):
     async def end(self) -> None:
         self.env.release_all()
 
-    # -- actions -----------------------------------------------------------------------------------
-
-    async def act(self, action: str) -> str:
-        word, *rest = action.split()
-        answer: str = await getattr(self, f"_do_{word}")(*rest)
-        return answer
-
     def followed(self) -> Outcome:
+        """Callbacks, with the entries they stand for beyond the consumer's index; interrupts."""
         calls = []
+        half = self.index_mask // 2 + 1
         for event in self._events.get_events(1 << _EQ_LOG2):
             assert event.cq == self._cq.number, event
-            ahead = self._signed(event.snap - self._told)
+            ahead = (event.snap - self._told + half & self.index_mask) - half
             calls.append(f"call {CqStatus(event.status).name} {ahead}")
         return (*calls, *["interrupt"] * len(self.of(Interrupt)))
 
-    def _signed(self, difference: int) -> int:
-        assert self.env.config is not None
-        half = 1 << self.env.config.idx_w - 1
-        return (difference + half) % (2 * half) - half
+    # -- actions -----------------------------------------------------------------------------------
 
     async def _bell(self, index: int, arm: ArmType | None = None) -> str:
-        assert self.env.config is not None
-        index %= 1 << self.env.config.idx_w
+        index &= self.index_mask
         if arm is None:
             return word_of((await self._cq.update_consumer_index(index))[1])
         return word_of((await self._cq.arm(arm, index=index))[1])
@@ -86,7 +74,7 @@ class ArmTour(TourTest):
         if what == "beyond":
             return await self._bell(written + 1, ArmType.ANY)
         if what == "foreign":
-            return word_of((await self._cq.arm(ArmType.ANY, page=_FOREIGN))[1])
+            return word_of((await self._cq.arm(ArmType.ANY, page=FOREIGN))[1])
         if what == "code":
             word = CQ_DB.pack(cq=self._cq.number, arm=1, arm_type=int(code), cons=self._told)
             return word_of((await self.env.host.write(self._cq.page, PageReg.CQ_DB, word))[1])

@@ -3,12 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Hashable, Iterable
+from collections.abc import Hashable, Iterable
 
-from tb.env.agents.control import CommandError
-from tb.env.defs import TERM, Cause, Cmd, CqeStatus, CqeType, QpState, Result, Right
-from tb.env.harness.records import TermRequest
-from tb.env.host.qp import Qp
+from tb.env.defs import Cause, Cmd, CqeStatus, CqeType, QpState, Right
 from tb.env.host.regions import Region
 from tb.env.host.windows import MemoryWindow
 from tb.tours.base import TourTest, word_of
@@ -17,7 +14,6 @@ from tb.tours.window import (
     CHECKS,
     GENERATION,
     LENGTH,
-    NAMES,
     PART,
     REGION_RIGHTS,
     RIGHTS,
@@ -26,27 +22,24 @@ from tb.tours.window import (
     ZONE,
     key_of,
 )
+from tb.tours.words import NAMES
 
 
 class WindowTour(TourTest):
     """Two guarded QPs, each with a CQ and a receive queue of its own."""
 
-    windows = 2
-    nd1 = False
-
     async def begin(self) -> None:
         env, host = self.env, self.env.host
         env.transport.receiver.automatic = False
         eq = await host.create_eq(log2=2)
-        self._qps: list[Qp] = []
         for number in range(len(NAMES)):
             cq = await host.create_cq(eq=eq, log2=3)
-            two = self.nd1 and number == 1
+            two = self.setup.nd1 and number == 1
             qp = await host.create_qp(
                 cq=cq, depth=2, recv_depth=1, zone=ZONE, guarded=True, nd1=two
             )
             await qp.connect(number)
-            self._qps.append(qp)
+            self.qps.append(qp)
         base = env.memory.allocate(LENGTH)
         self._region = Region(host, 0, base, LENGTH, ZONE, int(REGION_RIGHTS))
         self._windows = {w: MemoryWindow(host, n, ZONE) for n, w in enumerate(WINDOWS)}
@@ -57,39 +50,26 @@ class WindowTour(TourTest):
     def state(self) -> Hashable:
         board = self.board
         table = board.engine_checks.kc.model.table
-        qps = [board.engine_checks.qpc.qps[qp.number] for qp in self._qps]
-        return key_of(table, qps, self.windows, table.removed)
+        qps = [board.engine_checks.qpc.qps[qp.number] for qp in self.qps]
+        return key_of(table, qps, self.setup.windows, table.removed)
 
     def queries(self) -> Iterable[tuple[int, int]]:
-        windows = [(Cmd.QUERY_MW, number) for number in range(self.windows)]
-        return [(Cmd.QUERY_MR, 0), *windows, *((Cmd.QUERY_QP, qp.number) for qp in self._qps)]
-
-    # -- actions -----------------------------------------------------------------------------------
-
-    async def act(self, action: str) -> str:
-        word, *rest = action.split()
-        answer: str = await getattr(self, f"_do_{word}")(*rest)
-        return answer
+        windows = [(Cmd.QUERY_MW, number) for number in range(self.setup.windows)]
+        return [(Cmd.QUERY_MR, 0), *windows, *((Cmd.QUERY_QP, qp.number) for qp in self.qps)]
 
     def followed(self) -> Outcome:
         """Completions, terminate requests."""
         done = []
-        for name, qp in zip(NAMES, self._qps, strict=True):
-            results = qp.cq.get_cq_results_ex()
-            if results:
-                qp.cq.post_consumer_index()
-            for result in results:
-                kind = CqeType(result.type)
-                done.append(f"done {name} {kind.name} {CqeStatus(result.status).name}")
-                if kind in (CqeType.BIND, CqeType.FAST_REGISTER) and result.status == 0:
-                    assert self._bound is not None
-                    self._bound.key += GENERATION
+        for name, result in self.results():
+            kind = CqeType(result.type)
+            done.append(f"done {name} {kind.name} {CqeStatus(result.status).name}")
+            if kind in (CqeType.BIND, CqeType.FAST_REGISTER) and result.status == 0:
+                assert self._bound is not None
+                self._bound.key += GENERATION
         self._bound = None
-        terms = [f"term {QpState(TERM['state'].get(t.data)).name}" for t in self.of(TermRequest)]
-        return (*done, *terms)
+        return (*done, *self.terms())
 
-    def _qp(self, name: str) -> Qp:
-        return self._qps[NAMES.index(name)]
+    # -- actions -----------------------------------------------------------------------------------
 
     def _key(self, name: str, old: str = "") -> int:
         """The present or latest key of an object, or the one before it."""
@@ -97,21 +77,13 @@ class WindowTour(TourTest):
         return (key - GENERATION) % (1 << 32) if old else key
 
     async def _do_register(self) -> str:
-        return await self._made(self._region.register)
+        return await self.made(self._region.register)
 
     async def _do_allocate(self) -> str:
-        return await self._made(self._region.allocate)
+        return await self.made(self._region.allocate)
 
     async def _do_create(self, name: str) -> str:
-        return await self._made(self._windows[name].create)
-
-    @staticmethod
-    async def _made(command: Callable[[], Awaitable[object]]) -> str:
-        try:
-            await command()
-        except CommandError as error:
-            return Result(error.command.result).name
-        return "OK"
+        return await self.made(self._windows[name].create)
 
     async def _do_deregister(self) -> str:
         return await self.result(Cmd.DEREGISTER_MR, 0)
@@ -123,24 +95,24 @@ class WindowTour(TourTest):
         return await self.result(Cmd.REMOVE_DEVICE, 0)
 
     async def _do_bind(self, name: str, window: str, old: str = "") -> str:
-        qp, mw = self._qp(name), self._windows[window]
+        qp, mw = self.qp(name), self._windows[window]
         token = self._key(window, old)
         post = mw.make_bind(qp, self._region, PART, SIZE, Right(RIGHTS), token=token)
         self._bound = mw
         return word_of(await qp.post(post))
 
     async def _do_fast(self, name: str, _: str) -> str:
-        qp = self._qp(name)
+        qp = self.qp(name)
         self._bound = self._region
         return word_of(await qp.post(self._region.make_fast_register(qp)))
 
     async def _do_invalidate(self, name: str, what: str, old: str = "") -> str:
-        qp = self._qp(name)
+        qp = self.qp(name)
         return word_of(await qp.invalidate(self._key(what, old)))
 
     async def _do_peer(self, name: str, what: str, old: str = "") -> str:
         """A SendAndInvalidate arrives; there is a buffer if the QP is connected."""
-        qp, receiver = self._qp(name), self.env.transport.receiver
+        qp, receiver = self.qp(name), self.env.transport.receiver
         table = self.board.engine_checks.kc.model.table
         connected = self.board.engine_checks.qpc.qps[qp.number].state == QpState.CONNECTED
         if connected and not table.removed:
@@ -157,19 +129,13 @@ class WindowTour(TourTest):
         address = self._region.base + offset
         key = self._key(what, old)
         responder = self.env.transport.responder
-        number = self._qp(name).number
+        number = self.qp(name).number
         return (await responder.check(number, access, key, address, length)).name
 
-    async def _do_end(self, name: str) -> str:
-        return await self.result(Cmd.FLUSH_QP, self._qp(name).number)
-
     async def _do_revive(self, name: str) -> str:
-        number = self._qp(name).number
+        number = self.qp(name).number
         idle = await self.result(Cmd.SET_QP_STATE, number, QpState.IDLE)
         return f"{idle} {await self.result(Cmd.CONNECT_QP, number, number)}"
 
-    async def _do_destroy(self, name: str) -> str:
-        return await self.result(Cmd.DESTROY_QP, self._qp(name).number)
-
     async def _do_new(self, name: str) -> str:
-        return await self._made(self._qp(name).create)
+        return await self.made(self.qp(name).create)

@@ -12,16 +12,17 @@ from tb.tours.report import Driven
 
 
 class PairTest(TourTest):
-    """Drives each pair of actions of ``graph`` that is in its graph of pairs: both are handed to
-    the engine at once. The scoreboard judges what becomes of them. Where they end in a state to
-    which no single action leads, the next pair begins with a reset.
+    """Drives each pair of actions of a graph that is in its graph of pairs: both are handed to the
+    engine at once. The scoreboard judges what becomes of them. Where they end in a state to which
+    no single action leads, the next pair begins with a reset.
     """
 
-    async def drive(self) -> None:
-        graph, pairs = self.driven.graph, explored(f"pairs: {self.graph}")
-        self.met = Driven(pairs)
+    async def drive(self) -> Driven:
+        """Takes all pairs; what is reported is of them, not of the transitions between them."""
+        graph = self.driven.graph
+        pairs = Driven(explored(f"pairs: {graph.name}"))
         left: dict[int, list[str]] = {}
-        for pair in reversed(pairs.transitions):
+        for pair in reversed(pairs.graph.transitions):
             left.setdefault(pair.source, []).append(pair.action)
         state: int | None = None
         while left:
@@ -29,27 +30,19 @@ class PairTest(TourTest):
                 state = await self.start()
             path = way(graph, state, left)
             if path is None:
-                raise TourError(f"{pairs.name}: pairs that cannot be reached")
+                raise TourError(f"{pairs.graph.name}: pairs that cannot be reached")
             for number in path:
                 state = await self.step(state, graph.transitions[number].action)
-            end = await self.meet(state, left[state].pop())
+            action = left[state].pop()
+            await self.meet(action)
+            state = pairs.meet(state, action, self.state())
             left = {source: actions for source, actions in left.items() if actions}
-            state = end
-            if end is None:
-                await self.end()
-                await self.rest()
-                await self.env.reset()
+        return pairs
 
-    async def meet(self, state: int, pair: str) -> int | None:
-        """Both actions of a pair; returns the number of the state behind them."""
+    async def meet(self, pair: str) -> None:
+        """Both actions of a pair."""
         self.seen.clear()
         for task in [cocotb.start_soon(self.act(action)) for action in pair.split(" + ")]:
             await task
         await self.rest()
         self.followed()
-        return self.met.meet(state, pair, self.state())
-
-    def report(self, driven: Driven) -> None:
-        """Of pairs, not of the transitions between them."""
-        assert driven is self.driven
-        super().report(self.met)

@@ -73,15 +73,19 @@ class Driven:
                 f"{self.graph.states[first.source]}, {first.action!r}"
             )
 
-    def write(self, path: Path) -> None:
-        """For the report."""
-        data = {
-            "graph": self.graph.name,
-            "digest": self.graph.digest,
-            "seen": sorted([t.source, t.action, list(t.outcome), t.target] for t in self.seen),
+
+def write(path: Path, reports: Iterable[Driven]) -> None:
+    """What a job has driven, for the report."""
+    data = [
+        {
+            "graph": driven.graph.name,
+            "digest": driven.graph.digest,
+            "seen": sorted([t.source, t.action, list(t.outcome), t.target] for t in driven.seen),
         }
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(data) + "\n")
+        for driven in reports
+    ]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(data) + "\n")
 
 
 @dataclass(frozen=True)
@@ -104,14 +108,14 @@ class Row:
 def rows(files: Iterable[Path], graphs: Mapping[str, Graph]) -> list[Row]:
     """The report: one row for each graph; ``files``: those that the jobs have written."""
     seen: dict[str, set[Transition]] = {name: set() for name in graphs}
-    for path in files:
-        data = json.loads(path.read_text())
+    written = [(path.name, data) for path in files for data in json.loads(path.read_text())]
+    for file, data in written:
         graph = graphs.get(data["graph"])
         if graph is None or data["digest"] != graph.digest:
-            raise TourError(f"{path.name}: drove another graph than the present {data['graph']}")
+            raise TourError(f"{file}: drove another graph than the present {data['graph']}")
         found = {Transition(s, a, tuple(o), t) for s, a, o, t in data["seen"]}
         if wrong := found - set(graph.transitions):
-            raise TourError(f"{path.name}: {graph.name} has no {sorted(wrong, key=str)[0]}")
+            raise TourError(f"{file}: {graph.name} has no {sorted(wrong, key=str)[0]}")
         seen[graph.name] |= found
     result = []
     for name, graph in graphs.items():

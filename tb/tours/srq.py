@@ -5,7 +5,7 @@ with a queue of its own, and a transport that reports when it is told to.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
 from models.codes import Cause, CommandResult, QpState
@@ -20,16 +20,13 @@ from models.receive.receive_types import RecvConfig, RecvRequest, SrqConfig
 from models.receive.srq import SrqModel
 from tb.env.defs import CqeStatus
 from tb.tours.graph import Outcome
+from tb.tours.words import FOREIGN, NAMES, OPEN, Answer, qp_command, result_word, term_words
 
 PARAMS = Params(num_qp=2, num_pages=2, num_srq=1, rq_log2=2, srq_log2=2, rx_log2=1)
 SIZE = 2  #: of the queue, at first
-PEER = 0
-FOREIGN = 1  #: a page that does not own the queue
-NAMES = "ab"  #: of the queue pairs
 #: Buffers have no bytes; the key of the bad one names no region.
 BUFFER = RecvPost(0, 0, 0)
 BAD = RecvPost(0, 1, 0, slots_of([Segment(0, 1, 0xFFFFF000)]))
-_OPEN = (QpState.CONNECTED, QpState.DISCONNECT_PENDING)
 
 
 @dataclass(frozen=True)
@@ -140,7 +137,7 @@ class SrqWorld:
             yield "event"
             if state is QpState.CONNECTED:
                 yield "pending"
-            if state in _OPEN:
+            if state in OPEN:
                 yield "flush"
         if state is QpState.IDLE:
             yield "connect"
@@ -191,7 +188,7 @@ class SrqWorld:
             result = srq.resize(int(what))
         else:
             return self._free()
-        return result.name.removeprefix("CMD_")
+        return result_word(result)
 
     def _free(self) -> str:
         if any(rq.qp.state is not QpState.FREE for rq in self.rqs):
@@ -220,21 +217,13 @@ class SrqWorld:
 
     def _command(self, word: str, n: int) -> Outcome:
         rq = self.rqs[n]
-        qp, busy = rq.qp, rq.busy
         if word == "event":
-            return self._rest("", qp.disconnected()[1])
-        commands: dict[str, Callable[[], tuple[CommandResult, StateStep | None]]] = {
-            "connect": lambda: qp.connect(PEER),
-            "idle": lambda: qp.set_state(QpState.IDLE, receiving=busy),
-            "pending": lambda: qp.set_state(QpState.DISCONNECT_PENDING),
-            "flush": qp.flush,
-            "destroy": lambda: qp.destroy(receiving=busy),
-            "create": lambda: self._create(n),
-        }
-        result, step = commands[word]()
-        return self._rest(result.name.removeprefix("CMD_"), step)
+            return self._rest("", rq.qp.disconnected()[1])
+        create = word == "create"
+        result, step = self._create(n) if create else qp_command(rq.qp, word, receiving=rq.busy)
+        return self._rest(result_word(result), step)
 
-    def _create(self, n: int) -> tuple[CommandResult, StateStep]:
+    def _create(self, n: int) -> Answer:
         rq, shared = self.rqs[n], self.setup.shared
         step = rq.qp.create(QpConfig())
         if shared:
@@ -252,8 +241,7 @@ class SrqWorld:
                 else:
                     status = CqeStatus(rq.complete().status).name
                     done.append(f"done {NAMES[n]} {status}")
-        term = [f"term {step.term_state.name}"] if step is not None and step.term else []
         event = self.srq.waiting and not self.stalled
         if event:
             self.srq.interrupt()
-        return (answer, *done, *term, *["watermark"] * event)
+        return (answer, *done, *term_words(step), *["watermark"] * event)

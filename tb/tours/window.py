@@ -5,7 +5,7 @@ peers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
 from models.codes import CommandResult, QpState, Rights, ScatterCode, Verdict
@@ -22,9 +22,9 @@ from models.receive.receive_types import RecvConfig, RecvRequest
 from models.verbs import BY_NAME
 from tb.env.defs import CqeStatus, CqeType, PostFlag
 from tb.tours.graph import Outcome
+from tb.tours.words import NAMES, OPEN, Answer, qp_command, result_word, term_words
 
 PARAMS = Params(num_qp=2, num_pages=1, num_mr=1, num_mw=2)
-NAMES = "ab"  #: of the queue pairs
 WINDOWS = "xy"
 ZONE = 1
 LENGTH = 64  #: of the region
@@ -42,7 +42,6 @@ CHECKS = {
     "beyond": (1, PART, SIZE + 1),
     "before": (1, PART - 1, 1),
 }
-_OPEN = (QpState.CONNECTED, QpState.DISCONNECT_PENDING)
 _REMOVED = "DEVICE_REMOVED"
 
 
@@ -124,7 +123,7 @@ class WindowWorld:
             if setup.old:
                 yield from (f"{word} {n} x old" for word in ("bind", "invalidate", "peer"))
                 yield f"check {n} x read old"
-            yield f"end {n}"
+            yield f"flush {n}"
             if qp.state is not QpState.CONNECTED:
                 yield f"revive {n}"
             if setup.lives:
@@ -146,7 +145,7 @@ class WindowWorld:
         if word in ("register", "allocate", "deregister", "create", "close", "remove"):
             return self._command(word, *rest)
         n = NAMES.index(rest[0])
-        if word in ("end", "revive", "destroy", "new"):
+        if word in ("flush", "revive", "destroy", "new"):
             return self._life(word, n)
         key = self.keys[rest[1]]
         if rest[-1] == "old":
@@ -179,38 +178,23 @@ class WindowWorld:
             table.remove()
         else:
             result = table.deregister(0) if word == "deregister" else table.close(number)
-        return self._rest(result.name.removeprefix("CMD_"))
+        return self._rest(result_word(result))
 
     def _life(self, word: str, n: int) -> Outcome:
         qp = self.qps[n]
-        commands: dict[str, Callable[[], tuple[CommandResult, StateStep | None]]] = {
-            "end": qp.flush,
-            "destroy": lambda: qp.destroy(receiving=self.rqs[n].busy),
-            "new": lambda: self._create_qp(n),
-        }
         if word == "revive":
-            answers = [self._state(qp, lambda: qp.set_state(QpState.IDLE))]
+            idle, _ = qp_command(qp, "idle")
             if self.table.removed:
-                answers.append(_REMOVED)
-            else:
-                answers.append(self._state(qp, lambda: qp.connect(n)))
-            return self._rest(" ".join(answers))
+                return self._rest(f"{result_word(idle)} {_REMOVED}")
+            return self._rest(f"{result_word(idle)} {result_word(qp_command(qp, 'connect', n)[0])}")
         if word == "new" and self.table.removed:
             return (_REMOVED,)
-        result, step = (
-            (CommandResult.CMD_NO_OBJECT, None)
-            if qp.state is QpState.FREE and word == "end"
-            else commands[word]()
-        )
-        return self._rest(result.name.removeprefix("CMD_"), [step])
+        busy = self.rqs[n].busy
+        create = word == "new"
+        result, step = self._create_qp(n) if create else qp_command(qp, word, receiving=busy)
+        return self._rest(result_word(result), [step])
 
-    @staticmethod
-    def _state(qp: QpModel, command: Callable[[], tuple[CommandResult, StateStep | None]]) -> str:
-        if qp.state is QpState.FREE:
-            return "NO_OBJECT"
-        return command()[0].name.removeprefix("CMD_")
-
-    def _create_qp(self, n: int) -> tuple[CommandResult, StateStep | None]:
+    def _create_qp(self, n: int) -> Answer:
         if self.qps[n].state is not QpState.FREE:
             return CommandResult.CMD_EXISTS, None
         step = self.qps[n].create(QpConfig(depth=2))
@@ -248,7 +232,7 @@ class WindowWorld:
 
     def _check(self, n: int, key: int, kind: str) -> Outcome:
         qp = self.qps[n]
-        if self.table.removed or qp.state not in _OPEN:
+        if self.table.removed or qp.state not in OPEN:
             return (Verdict.REFUSED.name,)
         code, offset, length = CHECKS[kind]
         request = CheckRequest(n, code, key, offset, length)
@@ -266,13 +250,12 @@ class WindowWorld:
                 done.append(f"done {NAMES[n]} {_words(gone.cqe.type, gone.status)}")
             if qp.ending is not None and qp.ending == qp.connections:
                 changes.append(qp.fail())
-            if self.table.removed and qp.state in _OPEN:
+            if self.table.removed and qp.state in OPEN:
                 changes.append(qp.receive_failed())
             while rq.completable:
                 for cqe in rq.complete().cqes:
                     done.append(f"done {NAMES[n]} {_words(cqe.type, cqe.status)}")
-        terms = [f"term {s.term_state.name}" for s in changes if s is not None and s.term]
-        return (answer, *done, *terms)
+        return (answer, *done, *term_words(*changes))
 
 
 def _words(kind: int, status: int) -> str:

@@ -6,8 +6,7 @@ from tb.env.agents.completion import CompletionAgent, CompletionItem, Cpl
 from tb.env.agents.control import CommandError, CommandItem, ControlAgent
 from tb.env.agents.credit import CreditAgent, CreditItem
 from tb.env.agents.doorbell import DoorbellAgent, PageDriver, PageItem
-from tb.env.agents.memory import MemoryAgent
-from tb.env.agents.passive import InterruptAgent, TraceAgent
+from tb.env.agents.memory import InterruptAgent, MemoryAgent
 from tb.env.agents.receive import Answer, RecvDoneAgent, RecvRequestAgent
 from tb.env.agents.transport import ConnAgent, DoneAgent, TermAgent, WorkAgent
 
@@ -33,6 +32,5 @@ __all__ = [
     "RecvDoneAgent",
     "RecvRequestAgent",
     "TermAgent",
-    "TraceAgent",
     "WorkAgent",
 ]

@@ -7,11 +7,9 @@ What a transport does with them is in tb/env/transport/access.py.
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable
 from dataclasses import dataclass
 
-from tb.env.agents.base import BfmAgent, Pending
+from tb.env.agents.base import AskingAgent, Pending
 from tb.env.defs import CHECK, VERDICT, CheckKind, Verdict
 from tb.env.harness.harness import Channel
 from tb.env.harness.records import AccessCheck, AccessVerdict
@@ -43,17 +41,12 @@ class Judgement:
         return cls(record.cycle, fields["qp"], Verdict(fields["code"]))
 
 
-class CheckAgent(BfmAgent):
-    """Sends checks, one per cycle, and takes their answers, which come in order."""
+class CheckAgent(AskingAgent):
+    """Sends checks, one per cycle, and takes their answers."""
 
     reports = (AccessCheck, AccessVerdict)
     channels = (Channel.CHECK, Channel.VERDICT)
-    #: Checks are still to come from who uses this agent.
-    busy: Callable[[], bool] = staticmethod(lambda: False)
-
-    def build_phase(self) -> None:
-        super().build_phase()
-        self._answers: deque[tuple[object, Pending[Judgement]]] = deque()
+    answers = "m_axis_verdict"
 
     def send(
         self,
@@ -78,25 +71,9 @@ class CheckAgent(BfmAgent):
         self, data: int, *, note: object = None, at_cycle: int | None = None, gap: int = 0
     ) -> Pending[Judgement]:
         """A check bit by bit (192 bits)."""
-        answer: Pending[Judgement] = Pending()
-        self._answers.append((note, answer))
-        words = [data & _M64, data >> 64 & _M64, data >> 128]
-        self.driver.send([(Channel.CHECK, words, at_cycle or 0, gap)])
-        return answer
+        return self.ask([data & _M64, data >> 64 & _M64, data >> 128], at_cycle, gap, note)
 
     def answered(self, record: AccessVerdict) -> tuple[Judgement, object]:
         """An answer came: what it says, and the note of its check."""
-        if not self._answers:
-            raise AssertionError(f"m_axis_verdict without a check: {record}")
-        note, pending = self._answers.popleft()
         judgement = Judgement.decode(record)
-        pending.finish(judgement, record.cycle)
-        return judgement, note
-
-    def clear(self) -> None:
-        super().clear()
-        self._answers.clear()
-
-    @property
-    def idle(self) -> bool:
-        return not self._answers and not self.busy()
+        return judgement, self.told(judgement, record.cycle)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import Any, ClassVar, Generic, TypeVar
 
 from cocotb.triggers import Event
@@ -55,15 +55,17 @@ class Pending(Generic[T]):
 
 
 class Monitor(uvm_monitor):
-    """Hands on the records of its interface, block by block."""
+    """Hands on the records of its agent's interface, block by block, to who listens to ``ap``."""
 
     def build_phase(self) -> None:
         self.ap = uvm_analysis_port("ap", self)
 
     def write(self, records: list[Record]) -> None:
-        """The records of one block; empty blocks are not passed on."""
-        if records:
-            self.ap.write(records)
+        """Takes a block of records of all interfaces."""
+        if not self.ap.subscribers:
+            return
+        if found := [record for record in records if isinstance(record, self.parent.reports)]:
+            self.ap.write(found)
 
 
 class QueueDriver(uvm_driver):
@@ -120,6 +122,14 @@ class BfmItem(uvm_sequence_item):
     #: Name of its sequencer in the virtual sequencer.
     interface: ClassVar[str] = ""
 
+    def drive(self, agent: Any) -> None:
+        """Queues it, and sets its ``answer`` if there will be one."""
+        raise NotImplementedError
+
+    def asked(self, _agent: Any) -> Any:
+        """What it asks for, as a record that does not change with it."""
+        return self
+
 
 class ItemDriver(QueueDriver):
     """Takes items from a sequencer as well. An item is done when it is in the harness's queue, so
@@ -135,17 +145,13 @@ class ItemDriver(QueueDriver):
     async def run_phase(self) -> None:
         while True:
             item = await self.seq_item_port.get_next_item()
-            self.ap.write(self.asked(item))
+            self.ap.write(item.asked(self.get_parent()))
             self.drive(item)
             self.seq_item_port.item_done()
 
-    def asked(self, item: Any) -> Any:
-        """What the item asks for, as a record that does not change with it."""
-        return item
-
     def drive(self, item: Any) -> None:
-        """Queues one item and sets its ``answer``, if there will be one."""
-        raise NotImplementedError
+        """Queues one item."""
+        item.drive(self.get_parent())
 
 
 class BfmAgent(uvm_agent):
@@ -156,7 +162,7 @@ class BfmAgent(uvm_agent):
     driver_type: ClassVar[type[QueueDriver]] = QueueDriver
 
     #: Record types that its monitor reports.
-    reports: tuple[type, ...] = ()
+    reports: ClassVar[tuple[type, ...]] = ()
     #: Channels with random stalls.
     channels: tuple[Channel, ...] = ()
 
@@ -187,7 +193,7 @@ class BfmAgent(uvm_agent):
         for channel in self.channels:
             self.harness.hold(channel, on)
 
-    def taken(self) -> None:
+    def taken(self, _record: object = None) -> None:
         """The oldest group of items has left the queues."""
         self.driver.taken()
 
@@ -199,3 +205,40 @@ class BfmAgent(uvm_agent):
     def idle(self) -> bool:
         """Nothing queued and nothing unanswered."""
         return self.driver.outstanding == 0
+
+
+class AskingAgent(BfmAgent):
+    """Asks on the first of its channels; the answers come in order, on ``answers``."""
+
+    answers: ClassVar[str]
+    #: Items are still to come from who uses this agent.
+    busy: Callable[[], bool] = staticmethod(lambda: False)
+
+    def build_phase(self) -> None:
+        super().build_phase()
+        self._asked: deque[tuple[object, Pending[Any]]] = deque()
+
+    def ask(
+        self, words: list[int], at_cycle: int | None = None, gap: int = 0, note: object = None
+    ) -> Pending[Any]:
+        """Queues an item; returns its answer to come. ``note`` comes back from :meth:`told`."""
+        answer: Pending[Any] = Pending()
+        self._asked.append((note, answer))
+        self.driver.send([(self.channels[0], words, at_cycle or 0, gap)])
+        return answer
+
+    def told(self, answer: Any, cycle: int) -> object:
+        """The oldest answer has come; returns the note of its item."""
+        if not self._asked:
+            raise AssertionError(f"{self.answers} without a request: {answer}, cycle {cycle}")
+        note, pending = self._asked.popleft()
+        pending.finish(answer, cycle)
+        return note
+
+    def clear(self) -> None:
+        super().clear()
+        self._asked.clear()
+
+    @property
+    def idle(self) -> bool:
+        return not self._asked and not self.busy()

@@ -72,20 +72,15 @@ class CompletionItem(BfmItem):
         self.at = at
         self.gap = gap
 
-
-class CompletionDriver(ItemDriver):
-    """Sends completions."""
-
-    def drive(self, item: CompletionItem) -> None:
-        """Queues the beat."""
-        self.get_parent().send_beat(item.lanes, at_cycle=item.at, gap=item.gap)
+    def drive(self, agent: CompletionAgent) -> None:
+        agent.send_beat(self.lanes, at_cycle=self.at, gap=self.gap)
 
 
 class CompletionAgent(BfmAgent):
     """Sends completions; beats go out one per cycle."""
 
+    driver_type = ItemDriver
     reports = (Completion,)
-    driver_type = CompletionDriver
     channels = (Channel.CPL,)
     #: The agent that asks for credits.
     credits: CreditAgent

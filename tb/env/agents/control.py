@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import cocotb
@@ -47,17 +48,24 @@ class CommandError(AssertionError):
         super().__init__(f"{code}({args}) ended with {result}")
 
 
+def ok(command: Command, *allowed: Result) -> Command:
+    """The command. Raises ``CommandError`` if its result is neither OK nor allowed."""
+    if command.result not in (Result.OK, *allowed):
+        raise CommandError(command)
+    return command
+
+
+@dataclass(eq=False)
 class _Run:
     """A command on its way: what its record needs."""
 
-    def __init__(self, code: int, args: tuple[int, ...], start: int) -> None:
-        self.code = code
-        self.args = args
-        self.start = start
-        self.done_at: int | None = None
-        self.result = 0
-        self.outs: list[int] = []
-        self.expected = 0
+    code: int
+    args: tuple[int, ...]
+    start: int
+    done_at: int | None = None
+    result: int = 0
+    outs: list[int] = field(default_factory=list)
+    expected: int = 0
 
 
 class CommandItem(BfmItem):
@@ -74,48 +82,24 @@ class CommandItem(BfmItem):
         self.args = args
         self.at = at
 
-
-class ControlDriver(ItemDriver):
-    """Runs commands, one at a time."""
-
-    def build_phase(self) -> None:
-        super().build_phase()
-        self._commands: list[Task[Command]] = []
-
-    def drive(self, item: CommandItem) -> None:
+    def drive(self, agent: ControlAgent) -> None:
         """Starts the command, or queues it behind others."""
-        item.answer = cocotb.start_soon(
-            self.get_parent().command(item.code, *item.args, at=item.at)
-        )
-        self._commands = [task for task in self._commands if not task.done()]
-        self._commands.append(item.answer)
-
-    def clear(self) -> None:
-        """After a reset: its commands will never end."""
-        super().clear()
-        for task in self._commands:
-            if not task.done():
-                task.cancel()
-        self._commands.clear()
+        self.answer = cocotb.start_soon(agent.command(self.code, *self.args, at=self.at))
+        agent.started(self.answer)
 
 
 class ControlAgent(BfmAgent):
     """Accesses in request order; commands one at a time."""
 
+    driver_type = ItemDriver
     reports = (Command,)
-    driver_type = ControlDriver
-    channels = (
-        Channel.CTL_AW,
-        Channel.CTL_W,
-        Channel.CTL_AR,
-        Channel.CTL_B,
-        Channel.CTL_R,
-    )
+    channels = tuple(Channel[f"CTL_{name}"] for name in ("AW", "W", "AR", "B", "R"))
 
     def build_phase(self) -> None:
         super().build_phase()
         self._writes: deque[tuple[int, int, Pending[int]]] = deque()
         self._reads: deque[tuple[int, _Run | None, Pending[RegisterRead]]] = deque()
+        self._commands: list[Task[Command]] = []  # of items
         #: Gets each finished access.
         self.observers: list[Callable[[Access], None]] = []
         self._mailbox = Lock()
@@ -161,6 +145,11 @@ class ControlAgent(BfmAgent):
         return answer
 
     # -- commands ----------------------------------------------------------------------------------
+
+    def started(self, command: Task[Command]) -> None:
+        """The command of an item, which a reset ends."""
+        self._commands = [task for task in self._commands if not task.done()]
+        self._commands.append(command)
 
     async def command(self, code: int, *args: int, at: int = 0) -> Command:
         """Runs a mailbox command to its end, whatever the result. ARG registers not given keep
@@ -258,6 +247,10 @@ class ControlAgent(BfmAgent):
 
     def clear(self) -> None:
         super().clear()
+        for task in self._commands:
+            if not task.done():
+                task.cancel()
+        self._commands.clear()
         self._writes.clear()
         self._reads.clear()
         self._args = [0] * 8

@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-from collections import deque
-
-from tb.env.agents.base import BfmAgent, BfmItem, ItemDriver, Pending
+from tb.env.agents.base import AskingAgent, BfmItem, ItemDriver, Pending
 from tb.env.defs import RSV
 from tb.env.harness.harness import Channel
 from tb.env.harness.records import CreditAnswer, CreditRequest
@@ -23,25 +21,17 @@ class CreditItem(BfmItem):
         self.count = count
         self.at = at
 
+    def drive(self, agent: CreditAgent) -> None:
+        self.answer = agent.post(self.cq, self.count, self.at)
 
-class CreditDriver(ItemDriver):
+
+class CreditAgent(AskingAgent):
     """Asks for credits."""
 
-    def drive(self, item: CreditItem) -> None:
-        """Queues the request."""
-        item.answer = self.get_parent().post(item.cq, item.count, item.at)
-
-
-class CreditAgent(BfmAgent):
-    """Asks for credits; answers come in request order."""
-
+    driver_type = ItemDriver
     reports = (CreditRequest, CreditAnswer)
-    driver_type = CreditDriver
     channels = (Channel.RSV, Channel.ANS)
-
-    def build_phase(self) -> None:
-        super().build_phase()
-        self._waiting: deque[Pending[bool]] = deque()
+    answers = "m_axis_rsv"
 
     def post(self, cq: int, count: int = 1, at_cycle: int | None = None) -> Pending[bool]:
         """Queues a request; its answer is True if granted."""
@@ -49,10 +39,7 @@ class CreditAgent(BfmAgent):
 
     def post_raw(self, data: int, at_cycle: int | None = None) -> Pending[bool]:
         """Queues a request bit by bit."""
-        answer: Pending[bool] = Pending()
-        self._waiting.append(answer)
-        self.driver.send([(Channel.RSV, [data], at_cycle or 0, 0)])
-        return answer
+        return self.ask([data], at_cycle)
 
     async def reserve(self, cq: int, count: int = 1) -> bool:
         """Asks and waits for the answer."""
@@ -60,14 +47,4 @@ class CreditAgent(BfmAgent):
 
     def answered(self, record: CreditAnswer) -> None:
         """A handshake on m_axis_rsv."""
-        if not self._waiting:
-            raise AssertionError(f"m_axis_rsv without a request: {record}")
-        self._waiting.popleft().finish(record.granted, record.cycle)
-
-    def clear(self) -> None:
-        super().clear()
-        self._waiting.clear()
-
-    @property
-    def idle(self) -> bool:
-        return not self._waiting
+        self.told(record.granted, record.cycle)

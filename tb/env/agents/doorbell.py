@@ -40,26 +40,6 @@ class Post(NamedTuple):
     at: int = 0
 
 
-class Write(NamedTuple):
-    """A write that waits for its answer: ID, address (32 bits), the 64 bits of its lane."""
-
-    axi_id: int
-    addr: int
-    word: int
-    answer: Pending[WriteResult]
-
-
-class Read(NamedTuple):
-    """A read that waits for its answers: ID, address, arlen, arsize, the beats so far."""
-
-    axi_id: int
-    addr: int
-    length: int
-    size: int
-    beats: list[ReadResult]
-    answer: Pending[list[ReadResult]]
-
-
 class PageItem(BfmItem):
     """A write to a doorbell page; ``answer`` is the result to come. Arguments: those of
     :meth:`DoorbellAgent.post`.
@@ -87,42 +67,38 @@ class PageItem(BfmItem):
         self.at = at
         self.options = options
 
-    def asked(self, serial: int, life: int) -> Asked:
+    def asked(self, agent: DoorbellAgent) -> Asked:
         """The write as it has to appear at the pins."""
-        addr = self.page * PAGE_BYTES + self.offset & 0xFFFFFFFF
+        serial, addr = agent.queued + 1, self.page * PAGE_BYTES + self.offset & 0xFFFFFFFF
         if self.line is not None:
-            return Asked(serial, life, addr, (1 << 512) - 1, self.line)
+            return Asked(serial, agent.life, addr, (1 << 512) - 1, self.line)
         lane = 64 * (addr >> 3 & 7)
-        return Asked(serial, life, addr, _M64 << lane, (self.data & _M64) << lane)
+        return Asked(serial, agent.life, addr, _M64 << lane, (self.data & _M64) << lane)
+
+    def drive(self, agent: DoorbellAgent) -> None:
+        self.answer = agent.post(
+            self.page, self.offset, self.data, line=self.line, at=self.at, **self.options
+        )
 
 
 class PageDriver(ItemDriver):
     """Writes to doorbell pages."""
 
-    def asked(self, item: PageItem) -> Asked:
-        """The write as it has to appear at the pins."""
-        agent = self.get_parent()
-        return item.asked(agent.queued + 1, agent.life)
-
-    def drive(self, item: PageItem) -> None:
-        """Queues the write."""
-        post = self.get_parent().post
-        item.answer = post(
-            item.page, item.offset, item.data, line=item.line, at=item.at, **item.options
-        )
-
 
 class DoorbellAgent(BfmAgent):
     """Writes and reads of the doorbell pages; answers come in request order."""
 
-    reports = (DoorbellRequest, DoorbellResponse)
     driver_type = PageDriver
+    reports = (DoorbellRequest, DoorbellResponse)
     channels = (Channel.AW, Channel.W, Channel.AR, Channel.B, Channel.R)
 
     def build_phase(self) -> None:
         super().build_phase()
-        self._writes: deque[Write] = deque()
-        self._reads: deque[Read] = deque()
+        #: What waits: ID, address, word; ID, address, arlen, arsize, the beats so far.
+        self._writes: deque[tuple[int, int, int, Pending[WriteResult]]] = deque()
+        self._reads: deque[
+            tuple[int, int, int, int, list[ReadResult], Pending[list[ReadResult]]]
+        ] = deque()
         self._next_id = 0
         self._accepted = 0
         #: Writes queued since the reset; resets.
@@ -178,7 +154,7 @@ class DoorbellAgent(BfmAgent):
         answer: Pending[WriteResult] = Pending()
         word = body[addr >> 3 & 7] if line is not None else body[0]
         self.queued += 1
-        self._writes.append(Write(axi_id, addr & 0xFFFFFFFF, word, answer))
+        self._writes.append((axi_id, addr & 0xFFFFFFFF, word, answer))
         self.driver.send(items, length + 1)
         return answer
 
@@ -204,7 +180,7 @@ class DoorbellAgent(BfmAgent):
         addr = page * PAGE_BYTES + offset
         ar = addr & 0xFFFFFFFF | axi_id << 32 | length << 40 | size << 48 | _BURST_INCR << 51
         answer: Pending[list[ReadResult]] = Pending()
-        self._reads.append(Read(axi_id, addr & 0xFFFFFFFF, length, size, [], answer))
+        self._reads.append((axi_id, addr & 0xFFFFFFFF, length, size, [], answer))
         self.harness.submit(Channel.AR, [ar], at)
         return answer
 
@@ -214,7 +190,7 @@ class DoorbellAgent(BfmAgent):
 
     # -- from the recorder -------------------------------------------------------------------------
 
-    def accepted(self) -> None:
+    def accepted(self, _record: object = None) -> None:
         """A write was accepted with address and data."""
         self._accepted += 1
         self.driver.taken()

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Agent of the host memory (m_axi): how it responds. Its contents are in tb/env/host/memory.py."""
+"""Agents of the host memory (m_axi): how it responds, its contents are in tb/env/host/memory.py;
+and of the interrupts.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ from typing import Final
 
 from tb.env.agents.base import BfmAgent
 from tb.env.harness.harness import Channel
-from tb.env.harness.records import MemResponse, MemWrite
+from tb.env.harness.records import Interrupt, MemResponse, MemWrite
 
 OKAY: Final = 0
 SLVERR: Final = 2
@@ -137,3 +139,10 @@ class MemoryAgent(BfmAgent):
 
     def _command(self, operation: int, axi_id: int, resp: int = 0) -> None:
         self.harness.submit(Channel.MEM_CMD, [operation | axi_id << 16 | resp << 32])
+
+
+class InterruptAgent(BfmAgent):
+    """Takes interrupt vectors."""
+
+    reports = (Interrupt,)
+    channels = (Channel.IRQ,)

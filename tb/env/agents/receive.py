@@ -7,12 +7,10 @@ What a transport does with them is in tb/env/transport/receive.py.
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from models.post.post import NUM_SLOTS, SLOT_BITS, Segment
-from tb.env.agents.base import BfmAgent, Pending
+from tb.env.agents.base import AskingAgent, Pending
 from tb.env.agents.transport import DoneAgent
 from tb.env.defs import RREQ, SCATTER_USER, Scatter
 from tb.env.harness.harness import Channel
@@ -56,17 +54,12 @@ class Answer:
         )
 
 
-class RecvRequestAgent(BfmAgent):
-    """Sends receive requests, one per cycle, and takes their answers, which come in order."""
+class RecvRequestAgent(AskingAgent):
+    """Sends receive requests, one per cycle, and takes their answers."""
 
     reports = (RecvRequest, ScatterAnswer)
     channels = (Channel.RREQ, Channel.SCATTER)
-    #: Requests are still to come from who uses this agent.
-    busy: Callable[[], bool] = staticmethod(lambda: False)
-
-    def build_phase(self) -> None:
-        super().build_phase()
-        self._answers: deque[tuple[object, Pending[Answer]]] = deque()
+    answers = "m_axis_scatter"
 
     def send(
         self,
@@ -83,41 +76,20 @@ class RecvRequestAgent(BfmAgent):
         """One request: a message of ``length`` bytes for a QP. Returns its answer to come;
         ``note`` comes back with it from :meth:`answered`.
         """
-        word = RREQ.pack(
-            qp=qp,
-            solicited=int(solicited),
-            invalidate=int(invalidate),
-            length=length,
-            token=token,
-        )
+        flags = {"solicited": int(solicited), "invalidate": int(invalidate)}
+        word = RREQ.pack(qp=qp, **flags, length=length, token=token)
         return self.send_raw(word, note=note, at_cycle=at_cycle, gap=gap)
 
     def send_raw(
         self, data: int, *, note: object = None, at_cycle: int | None = None, gap: int = 0
     ) -> Pending[Answer]:
         """A request bit by bit (128 bits)."""
-        answer: Pending[Answer] = Pending()
-        self._answers.append((note, answer))
-        words = [data & (1 << 64) - 1, data >> 64]
-        self.driver.send([(Channel.RREQ, words, at_cycle or 0, gap)])
-        return answer
+        return self.ask([data & (1 << 64) - 1, data >> 64], at_cycle, gap, note)
 
     def answered(self, record: ScatterAnswer) -> tuple[Answer, object]:
         """An answer came: what it says, and the note of its request."""
-        if not self._answers:
-            raise AssertionError(f"m_axis_scatter without a request: {record}")
-        note, pending = self._answers.popleft()
         answer = Answer.decode(record)
-        pending.finish(answer, record.cycle)
-        return answer, note
-
-    def clear(self) -> None:
-        super().clear()
-        self._answers.clear()
-
-    @property
-    def idle(self) -> bool:
-        return not self._answers and not self.busy()
+        return answer, self.told(answer, record.cycle)
 
 
 class RecvDoneAgent(DoneAgent):

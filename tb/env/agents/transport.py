@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from typing import ClassVar
 
 from tb.env.agents.base import BfmAgent
 from tb.env.defs import CONN, DONE, ConnEvent
@@ -26,10 +27,11 @@ class WorkAgent(BfmAgent):
 class DoneAgent(BfmAgent):
     """Sends done reports, one per cycle, in the order in which they were given."""
 
-    reports: tuple[type, ...] = (DoneReport,)
     channels: tuple[Channel, ...] = (Channel.DONE,)
     #: Reports are still to come from who uses this agent.
     busy: Callable[[], bool] = staticmethod(lambda: False)
+
+    reports: ClassVar[tuple[type, ...]] = (DoneReport,)
 
     def build_phase(self) -> None:
         super().build_phase()

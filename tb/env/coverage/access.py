@@ -57,8 +57,7 @@ class AccessCoverage(Group):
         window = bool(request.key & WINDOW_BIT)
         thing = "window" if window else "region"
         self.m.hit(f"verdict/{Verdict(code).name}, {kind}, {thing}")
-        if request.qp in self._refused_one:
-            self.m.hit("check/behind a refused one")
+        self.m.hit_if(request.qp in self._refused_one, "check/behind a refused one")
         if code != Verdict.GRANTED:
             self._refused_one.add(request.qp)
         if not request.length:
@@ -71,8 +70,7 @@ class AccessCoverage(Group):
         if memory is None:
             return
         if code == Verdict.WRONG_QP:
-            if not window:
-                self.m.hit("check/region of another zone")
+            self.m.hit_if(not window, "check/region of another zone")
             return
         self._right(request, memory, code, thing)
         if code != Verdict.NO_RIGHT:
@@ -80,8 +78,7 @@ class AccessCoverage(Group):
 
     def _refused(self, asked: Asked) -> None:
         request = asked.request
-        if self.m.removed:
-            self.m.hit("removal/check refused")
+        self.m.hit_if(self.m.removed, "removal/check refused")
         if request.qp >= self.m.params.num_qp:
             self.m.hit("check/refused, QP out of range")
         elif request.kind not in KINDS:
@@ -102,8 +99,7 @@ class AccessCoverage(Group):
             return
         if thing == "window" and _qp(state) != request.qp:
             self.m.hit("check/0 bytes, of another QP")
-        if not _rights(state) & 2 * request.kind:
-            self.m.hit("check/0 bytes, right missing")
+        self.m.hit_if(not _rights(state) & 2 * request.kind, "check/0 bytes, right missing")
         memory = self.m.memory.get(request.key)
         if memory is not None:
             inside = memory.base <= request.address < memory.end
@@ -113,8 +109,7 @@ class AccessCoverage(Group):
         state = self.m.objects.get(key & _OBJECT, 0)
         if _valid(state) and _key(state) != key and key in self.m.memory:
             self.m.hit(f"check/old key of a valid {thing}")
-        if key in self.m.closed:
-            self.m.hit("check/closed window")
+        self.m.hit_if(key in self.m.closed, "check/closed window")
 
     def _right(self, request: CheckRequest, memory: Memory, code: int, thing: str) -> None:
         kind = KINDS[request.kind]
@@ -142,5 +137,4 @@ class AccessCoverage(Group):
             ("wraps", end > _TOP),
             ("ends at 2^64", inside and end == memory.end == _TOP),
         ):
-            if hit:
-                self.m.hit(f"range/{edge}, {thing}")
+            self.m.hit_if(hit, f"range/{edge}, {thing}")

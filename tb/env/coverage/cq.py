@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functional coverage: counts which situations a run has met, from the same records that the
-scoreboard judges. Plain counters; the bins are in coverage_bins.py.
-"""
+"""Functional coverage of completion queues, callbacks, events and doorbells."""
 
 from __future__ import annotations
 
@@ -15,17 +13,7 @@ from tb.env import defs
 from tb.env.coverage.bins import ARM_NAMES
 from tb.env.coverage.memory import CqMemory, Group, Situation, moderation_case, weaker
 from tb.env.defs import CQE, PSTATE, RSV, STATE, TRC_DOORBELL, CqeFlag, CqeType, Life
-from tb.env.harness.records import (
-    Command,
-    Completion,
-    CreditAnswer,
-    CreditRequest,
-    DoorbellResponse,
-    Interrupt,
-    MemResponse,
-    MemWrite,
-    Trace,
-)
+from tb.env.harness import records as beats
 
 _RECEIVES = (CqeType.RECEIVE, CqeType.RECEIVE_AND_INVALIDATE)
 _alloc = PSTATE["alloc"].get
@@ -45,11 +33,11 @@ class CqCoverage(Group):
         self._acked = [0] * situation.params.num_eq
         #: Unanswered memory writes by AXI ID.
         self._open: Counter[int] = Counter()
-        self._published: Trace | None = None
+        self._published: beats.Trace | None = None
 
     # -- trace -------------------------------------------------------------------------------------
 
-    def stepped(self, record: Trace, cq: CqMemory) -> None:
+    def stepped(self, record: beats.Trace, cq: CqMemory) -> None:
         """Behind each step."""
         if record.lane == 1:
             self._published = record
@@ -66,18 +54,16 @@ class CqCoverage(Group):
             cq.state = record.new
             self._index(record)
 
-    def _index(self, record: Trace) -> None:
+    def _index(self, record: beats.Trace) -> None:
         old, new = record.old, record.new
         if not _life(new) or not _life(old):
             return
         if _prod(new) < _prod(old):
             self.m.hit("index/prod wraps")
-            if _armed(old):
-                self.m.hit("index/wraps while armed")
-        if _cons(new) < _cons(old):
-            self.m.hit("index/cons wraps")
+            self.m.hit_if(_armed(old), "index/wraps while armed")
+        self.m.hit_if(_cons(new) < _cons(old), "index/cons wraps")
 
-    def _same_cycle(self, record: Trace) -> None:
+    def _same_cycle(self, record: beats.Trace) -> None:
         other = self._published
         if other is None or other.cycle != record.cycle:
             return
@@ -91,10 +77,9 @@ class CqCoverage(Group):
             elif record.op == TraceOp.CB_RETURN:
                 self.m.hit("same cycle/publish and return")
         arms = record.op == TraceOp.DOORBELL and TRC_DOORBELL["arm"].get(record.operand)
-        if other.event and arms:
-            self.m.hit("same cycle/callback and arm")
+        self.m.hit_if(other.event and arms, "same cycle/callback and arm")
 
-    def publish(self, record: Trace, cq: CqMemory) -> None:  # noqa: ARG002
+    def publish(self, record: beats.Trace, cq: CqMemory) -> None:  # noqa: ARG002
         old = record.old
         count, classes, _ = defs.TRC_PUBLISH.unpack(record.operand).values()
         prod, cons = _prod(old), _cons(old)
@@ -102,8 +87,7 @@ class CqCoverage(Group):
         early = cons - prod & self.m.mask
         if 0 < early < self.m.half:
             self.m.hit("ack/of a consumed entry")
-            if armed:
-                self.m.hit("ack/of a consumed entry while armed")
+            self.m.hit_if(armed, "ack/of a consumed entry while armed")
         if not armed:
             self.m.hit("callback/none without an arm")
         elif not due and not _called(old):
@@ -111,39 +95,36 @@ class CqCoverage(Group):
             name = ARM_NAMES.get(kind, "")
             if record.event:
                 what = "the solicited class" if solicited else "a success"
-                if name != "ERRORS":
-                    self.m.hit(f"callback/{name} by {what}")
+                self.m.hit_if(name != "ERRORS", f"callback/{name} by {what}")
             elif name == "SOLICITED" and not solicited:
                 self.m.hit("callback/SOLICITED not by a success")
             elif name == "ERRORS":
                 self.m.hit("callback/ERRORS not by a completion")
 
-    def moderation(self, record: Trace, cq: CqMemory) -> None:
+    def moderation(self, record: beats.Trace, cq: CqMemory) -> None:
         old = record.old
         case = moderation_case(cq.count, cq.interval, 1 << cq.log2)
         counted = max(_mod_count(old), _prod(old) - _cons(old) & self.m.mask)
         by_count = case == "count only" or (case == "both" and counted >= cq.count)
         self.m.hit(f"moderation/released by {'count' if by_count else 'interval'}")
 
-    def cq_error(self, record: Trace, cq: CqMemory) -> None:  # noqa: ARG002
+    def cq_error(self, record: beats.Trace, cq: CqMemory) -> None:  # noqa: ARG002
         old, status = record.old, defs.TRC_CQ_ERROR["status"].get(record.operand)
         armed = "armed" if _armed(old) else "not armed"
         if status == CqStatus.BUFFER_OVERFLOW:
             self.m.hit(f"overflow/{armed}")
-            if _called(old):
-                self.m.hit("overflow/while a callback runs")
+            self.m.hit_if(_called(old), "overflow/while a callback runs")
         else:
             self.m.hit(f"cqe error/{armed}")
-            if _status(old) == CqStatus.BUFFER_OVERFLOW:
-                self.m.hit("cqe error/after an overflow")
+            self.m.hit_if(_status(old) == CqStatus.BUFFER_OVERFLOW, "cqe error/after an overflow")
         self._released_by_error(record)
 
-    def _released_by_error(self, record: Trace) -> None:
+    def _released_by_error(self, record: beats.Trace) -> None:
         old = record.old
         if _due(old) and not _released(old) and (record.event or _released(record.new)):
             self.m.hit("moderation/released by an error")
 
-    def event_failed(self, record: Trace, cq: CqMemory) -> None:
+    def event_failed(self, record: beats.Trace, cq: CqMemory) -> None:
         cq.attempts += 1
         if defs.TRC_EVENT_FAILED["give_up"].get(record.operand):
             self.m.hit("eqe error/given up")
@@ -151,7 +132,7 @@ class CqCoverage(Group):
             cq.gave_up = True
         self._released_by_error(record)
 
-    def event_done(self, record: Trace, cq: CqMemory) -> None:
+    def event_done(self, record: beats.Trace, cq: CqMemory) -> None:
         if 0 < cq.attempts < len(_ATTEMPTS):
             self.m.hit(f"eqe error/{_ATTEMPTS[cq.attempts]}")
         cq.attempts = 0
@@ -159,24 +140,22 @@ class CqCoverage(Group):
             self.m.hit("deferred/called by the acknowledgement")
             self._deferred(record)
 
-    def returned(self, record: Trace, cq: CqMemory) -> None:  # noqa: ARG002
+    def returned(self, record: beats.Trace, cq: CqMemory) -> None:  # noqa: ARG002
         self.m.hit("doorbell/callback return")
         if record.event:
             self.m.hit("deferred/called by the return")
             self._deferred(record)
 
-    def _deferred(self, record: Trace) -> None:
-        if _prod(record.new) == _cons(record.new):
-            self.m.hit("deferred/called on an empty queue")
+    def _deferred(self, record: beats.Trace) -> None:
+        self.m.hit_if(_prod(record.new) == _cons(record.new), "deferred/called on an empty queue")
 
-    def doorbell(self, record: Trace, cq: CqMemory) -> None:
+    def doorbell(self, record: beats.Trace, cq: CqMemory) -> None:
         old, mask = record.old, self.m.mask
         index, arms, kind = TRC_DOORBELL.unpack(record.operand).values()
         prod, cons = _prod(old), _cons(old)
         due, busy = _due(old), _called(old) or _pending(old)
         present = prod - index & mask
-        if present & self.m.half:
-            self.m.hit("ack/consumed before")
+        self.m.hit_if(present & self.m.half, "ack/consumed before")
         moved = index != cons
         if due and moved and not present:
             self.m.hit("deferred/drained while due" if busy else "moderation/drained while waiting")
@@ -192,19 +171,19 @@ class CqCoverage(Group):
         presence = "empty" if empty else "new" if new else "old"
         standing = "due" if due else "busy" if busy else "idle"
         self.m.hit(f"arm/{name}, {standing}, {presence}")
-        if busy:
-            self.m.hit("arm/in the callback")
+        self.m.hit_if(busy, "arm/in the callback")
         self._arm_rules(record, cq, name, presence, mark)
 
-    def _arm_rules(self, record: Trace, cq: CqMemory, name: str, presence: str, mark: int) -> None:
+    def _arm_rules(
+        self, record: beats.Trace, cq: CqMemory, name: str, presence: str, mark: int
+    ) -> None:
         old = record.old
         index, _, kind = TRC_DOORBELL.unpack(record.operand).values()
         fired = record.event or (_due(record.new) and not _due(old))
         if _armed(old):
             first = _arm_type(old)
             self.m.hit(f"merge/{ARM_NAMES.get(first, '')} then {name}")
-            if index == _cons(old) and first == kind:
-                self.m.hit("arm/repeated")
+            self.m.hit_if(index == _cons(old) and first == kind, "arm/repeated")
             if _due(old):
                 self.m.hit("deferred/arm merged while due")
             elif fired:
@@ -222,20 +201,17 @@ class CqCoverage(Group):
             polled = _prod(record.old) != cq.snap
             self.m.hit("cq10a/polled before the arm" if polled else "cq10a/nothing ever")
 
-    def create(self, record: Trace, cq: CqMemory) -> None:
-        if cq.destroyed:
-            self.m.hit("destroy/created again")
+    def create(self, record: beats.Trace, cq: CqMemory) -> None:
+        self.m.hit_if(cq.destroyed, "destroy/created again")
         cq = self.m.cqs[record.cq] = CqMemory()  # its size comes with the command's record
         cq.typed, cq.rearm = map(bool, defs.TRC_CREATE.unpack(record.operand).values())
 
-    def stop(self, record: Trace, cq: CqMemory) -> None:  # noqa: ARG002
+    def stop(self, record: beats.Trace, cq: CqMemory) -> None:  # noqa: ARG002
         cq.stopped = True
-        if _armed(cq.state):
-            self.m.hit("destroy/armed")
-        if _due(cq.state):
-            self.m.hit("destroy/due")
+        self.m.hit_if(_armed(cq.state), "destroy/armed")
+        self.m.hit_if(_due(cq.state), "destroy/due")
 
-    def destroy(self, record: Trace, cq: CqMemory) -> None:
+    def destroy(self, record: beats.Trace, cq: CqMemory) -> None:
         if defs.TRC_DESTROY["freed"].get(record.operand):
             self.m.hit("destroy/at once" if cq.stopped else "destroy/after pending")
             cq.destroyed = True
@@ -247,41 +223,35 @@ class CqCoverage(Group):
 
     # -- lane 0 ------------------------------------------------------------------------------------
 
-    def _alloc(self, record: Trace) -> None:
-        if _alloc(record.new) < _alloc(record.old):
-            self.m.hit("index/alloc wraps")
+    def _alloc(self, record: beats.Trace) -> None:
+        self.m.hit_if(_alloc(record.new) < _alloc(record.old), "index/alloc wraps")
 
-    def place(self, record: Trace, cq: CqMemory) -> None:
+    def place(self, record: beats.Trace, cq: CqMemory) -> None:
         self._alloc(record)
-        if defs.TRC_PLACE["returned"].get(record.operand):
-            self.m.hit("credit/given back")
+        self.m.hit_if(defs.TRC_PLACE["returned"].get(record.operand), "credit/given back")
         if cq.log2:
             passes = (_alloc(record.new) - 1 - cq.origin & self.m.mask) >> cq.log2
             if passes in (1, 2):
                 self.m.hit("ring/second pass" if passes == 1 else "ring/third pass")
 
-    def overflow(self, record: Trace, cq: CqMemory) -> None:  # noqa: ARG002
+    def overflow(self, record: beats.Trace, cq: CqMemory) -> None:  # noqa: ARG002
         self._alloc(record)
         placed = "one" if defs.TRC_OVERFLOW["placed"].get(record.operand) else "nothing"
         self.m.hit(f"overflow/{placed} placed before")
 
-    def resize(self, record: Trace, cq: CqMemory) -> None:
+    def resize(self, record: beats.Trace, cq: CqMemory) -> None:
         index = defs.TRC_RESIZE["index"].get(record.operand)
         used = index - cq.origin & self.m.mask
-        if used and not used & ((1 << cq.log2) - 1):
-            self.m.hit("resize/at the wrap")
-        if _armed(cq.state):
-            self.m.hit("resize/armed")
-        if _prod(cq.state) != _cons(cq.state):
-            self.m.hit("resize/with entries present")
+        self.m.hit_if(used and not used & ((1 << cq.log2) - 1), "resize/at the wrap")
+        self.m.hit_if(_armed(cq.state), "resize/armed")
+        self.m.hit_if(_prod(cq.state) != _cons(cq.state), "resize/with entries present")
         cq.resizes += 1
-        if cq.resizes > 1:
-            self.m.hit("resize/twice")
+        self.m.hit_if(cq.resizes > 1, "resize/twice")
         cq.origin = index
 
     # -- memory, interrupts ------------------------------------------------------------------------
 
-    def mem_write(self, record: MemWrite) -> None:
+    def mem_write(self, record: beats.MemWrite) -> None:
         self._open[record.axi_id] += 1
         if record.axi_id < self.m.params.num_cq:
             low, high = record.strb & 0xFFFF_FFFF, record.strb >> 32
@@ -290,19 +260,17 @@ class CqCoverage(Group):
             )
         elif record.strb:
             lane = (record.strb & -record.strb).bit_length() - 1
-            if not defs.EQE["phase"].get(record.data >> 8 * lane):
-                self.m.hit("eq ring/second pass")
+            self.m.hit_if(not defs.EQE["phase"].get(record.data >> 8 * lane), "eq ring/second pass")
 
-    def mem_response(self, record: MemResponse) -> None:
+    def mem_response(self, record: beats.MemResponse) -> None:
         if self._open[record.axi_id]:
             self._open[record.axi_id] -= 1
-            if record.resp:
-                self.m.hit(f"write error/{_ERRORS[record.resp]}")
+            self.m.hit_if(record.resp, f"write error/{_ERRORS[record.resp]}")
         eq = record.axi_id - self.m.params.num_cq
         if 0 <= eq < self.m.params.num_eq and record.resp == 0:
             self._acked[eq] += 1
 
-    def interrupt(self, record: Interrupt) -> None:
+    def interrupt(self, record: beats.Interrupt) -> None:
         eq = self.m.vectors.get(record.vector)
         if eq is not None and self._acked[eq]:
             self.m.hit("interrupt/one for one" if self._acked[eq] == 1 else "interrupt/merged")
@@ -310,7 +278,7 @@ class CqCoverage(Group):
 
     # -- completions, credits, doorbells -----------------------------------------------------------
 
-    def completion(self, record: Completion) -> None:
+    def completion(self, record: beats.Completion) -> None:
         keep = record.keep
         if keep == 3:
             same = record.dest[0] == record.dest[1]
@@ -333,22 +301,19 @@ class CqCoverage(Group):
         elif _status(state):
             self.m.hit("completion/queue in error")
         kind = CQE["type"].get(data)
-        if kind == CqeType.RECEIVE_AND_INVALIDATE:
-            self.m.hit("completion/receive and invalidate")
+        self.m.hit_if(kind == CqeType.RECEIVE_AND_INVALIDATE, "completion/receive and invalidate")
         if CQE["flags"].get(data) & CqeFlag.SOLICITED:
             no = "" if kind in _RECEIVES else " flag on no receive"
             self.m.hit(f"completion/solicited{no}")
-        if CQE["status"].get(data):
-            self.m.hit("completion/failed")
+        self.m.hit_if(CQE["status"].get(data), "completion/failed")
 
-    def credit_request(self, record: CreditRequest) -> None:
+    def credit_request(self, record: beats.CreditRequest) -> None:
         cq, wanted = RSV.unpack(record.data).values()
         bad = wanted not in (1, 2) or record.data & RSV.reserved or cq >= self.m.params.num_cq
-        if bad:
-            self.m.hit("credit/malformed")
+        self.m.hit_if(bad, "credit/malformed")
         self._wanted.append(0 if bad else wanted)
 
-    def credit_answer(self, record: CreditAnswer) -> None:
+    def credit_answer(self, record: beats.CreditAnswer) -> None:
         wanted = self._wanted.popleft() if self._wanted else 0
         if wanted:
             if not record.granted:
@@ -356,7 +321,7 @@ class CqCoverage(Group):
             else:
                 self.m.hit("credit/granted" if wanted == 1 else "credit/granted two")
 
-    def response(self, record: DoorbellResponse, offset: int) -> None:
+    def response(self, record: beats.DoorbellResponse, offset: int) -> None:
         """An answer to a write to this offset."""
         if record.cause not in DOORBELL_CAUSES:
             return
@@ -367,7 +332,7 @@ class CqCoverage(Group):
 
     # -- commands ----------------------------------------------------------------------------------
 
-    def command(self, record: Command) -> None:
+    def command(self, record: beats.Command) -> None:
         if record.result or record.code not in CQ_COMMANDS:
             return
         args = Args(record.args)

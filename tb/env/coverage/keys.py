@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functional coverage of an engine with memory windows: what coverage_receive.py counts, checks of
-remote accesses (coverage_windows_checks.py), and the situations of keys and of device removal.
-Plain counters; the bins are in coverage_keys_bins.py.
-"""
+"""Functional coverage of keys, of requests that change them, and of device removal."""
 
 from __future__ import annotations
 
@@ -83,8 +80,7 @@ class KeyCoverage(Group):
     def _local_step(self, record: Trace) -> None:
         if record.cq >= self.m.params.num_qp:
             return
-        if self._local == record.cq:
-            self.m.hit("request/two of one QP in a row")
+        self.m.hit_if(self._local == record.cq, "request/two of one QP in a row")
         self._local = record.cq
         self._executed[record.cq].append(record)
         self._meet(record.cq)
@@ -105,8 +101,7 @@ class KeyCoverage(Group):
         if not self._executed[qp] or not self._beats[qp]:
             return
         step, post = self._executed[qp].popleft(), self._beats[qp].popleft()
-        if post.has(PostFlag.READ_FENCE):
-            self.m.hit("request/behind a fence")
+        self.m.hit_if(post.has(PostFlag.READ_FENCE), "request/behind a fence")
         status = _status(step.operand)
         if step.op == TraceOp.BIND:
             self._bound(step, post, status)
@@ -131,19 +126,16 @@ class KeyCoverage(Group):
                       f"{'as' if last == step.cq else 'than'} before")  # fmt: skip
         self._bound_to[number] = step.cq
         self._had_windows.add(region)
-        if segment.length == 1:
-            self.m.hit("bind/one byte")
+        self.m.hit_if(segment.length == 1, "bind/one byte")
         if memory is not None and (memory.base, memory.length) == (segment.address, segment.length):
             self.m.hit("bind/all of its region")
         state = self.m.objects.get(region, 0)
-        if state & _ALLOCATED:
-            self.m.hit("bind/to a region by FastRegister")
+        self.m.hit_if(state & _ALLOCATED, "bind/to a region by FastRegister")
         others = [
             s for n, s in self.m.objects.items()
             if n & WINDOW_BIT and n != number and s & _VALID and _region(s) == region
         ]  # fmt: skip
-        if others:
-            self.m.hit("bind/two windows of one region")
+        self.m.hit_if(others, "bind/two windows of one region")
 
     def _bad_memory(self, post: Post) -> None:
         if not post.segments:
@@ -153,16 +145,14 @@ class KeyCoverage(Group):
         state = self.m.objects.get(segment.key & _OBJECT, 0)
         memory = self.m.memory.get(segment.key)
         valid = state & _VALID and state & _KEY == segment.key
-        if not segment.length:
-            self.m.hit("bind memory/length 0")
+        self.m.hit_if(not segment.length, "bind memory/length 0")
         if not valid:
             self.m.hit("bind memory/key not valid")
             return
         if memory is None:
             return
         end = segment.address + segment.length
-        if segment.address == memory.base - 1:
-            self.m.hit("bind memory/one byte before")
+        self.m.hit_if(segment.address == memory.base - 1, "bind memory/one byte before")
         if segment.address >= memory.base and end == memory.end + 1:
             self.m.hit("bind memory/one byte beyond")
         if post.has(PostFlag.REMOTE_WRITE_BIT) and not _rights(state) & Right.LOCAL_WRITE:
@@ -171,8 +161,7 @@ class KeyCoverage(Group):
     def retire(self, record: Trace, qp: QpMemory) -> None:
         """RETIRE, before its other bins."""
         post = qp.requests[0][0] if qp.requests else None
-        if self.m.removed:
-            self.m.hit("removal/completion behind it")
+        self.m.hit_if(self.m.removed, "removal/completion behind it")
         skipped = defs.TRC_RETIRE["skipped"].get(record.operand)
         if post is not None and VERBS[post.opcode].changes_keys and skipped:
             self.m.hit("request/skipped, of keys")
@@ -237,8 +226,7 @@ class KeyCoverage(Group):
         code = defs.SCATTER_USER["code"].get(record.user)
         if request is None or code > max(ScatterCode):
             return
-        if self.m.removed and code == ScatterCode.REFUSED:
-            self.m.hit("removal/request refused")
+        self.m.hit_if(self.m.removed and code == ScatterCode.REFUSED, "removal/request refused")
         if not request.invalidate:
             return
         if self.m.guards.get(request.qp, True):
@@ -250,15 +238,13 @@ class KeyCoverage(Group):
         """RECEIVE."""
         receiver = self.m.receivers[record.cq]
         taken = self._receive.latest_completed
-        if self.m.removed:
-            self.m.hit("removal/receive completion behind it")
+        self.m.hit_if(self.m.removed, "removal/receive completion behind it")
         request = None if taken is None else taken.request
         if request is None or not self.m.guards.get(record.cq, True):
             return
         two, status = receiver.config.two, defs.TRC_RECEIVE["status"].get(record.operand)
         if not request.invalidate:
-            if two:
-                self.m.hit("completion/two, no token")
+            self.m.hit_if(two, "completion/two, no token")
             return
         good = {0: "valid", int(Status.INVALID_TOKEN): "bad token"}.get(status)
         if good is not None:
@@ -274,8 +260,7 @@ class KeyCoverage(Group):
         state = record.old if record.operand in _CLOSING else record.new
         number = state & _OBJECT
         if record.operand == codes.Command.CREATE_MW:
-            if number in self._lives:
-                self.m.hit("close/created again")
+            self.m.hit_if(number in self._lives, "close/created again")
             self._lives.add(number)
             self._bound_to.pop(number, None)
         elif record.operand == codes.Command.CLOSE_MW:
@@ -298,8 +283,7 @@ class KeyCoverage(Group):
         else:
             known = any(key & _OBJECT == number for key in self.m.memory)
             self.m.hit(f"deregister/{'invalidated' if known else 'never valid'}")
-        if number in self._had_windows:
-            self.m.hit("deregister/after its windows")
+        self.m.hit_if(number in self._had_windows, "deregister/after its windows")
         self._had_windows.discard(number)
         self.m.memory = {k: m for k, m in self.m.memory.items() if k & _OBJECT != number}
 
@@ -340,8 +324,7 @@ class KeyCoverage(Group):
         }
         found["nothing"] = not any(found.values()) and not open_
         for name, hit in found.items():
-            if hit:
-                self.m.hit(f"removal/{name}")
+            self.m.hit_if(hit, f"removal/{name}")
 
     def response(self, record: DoorbellResponse, offset: int) -> None:
         """An answer to a write to this offset."""

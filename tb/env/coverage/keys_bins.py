@@ -15,38 +15,24 @@ from models.codes import Access, Command, CommandResult, QpState, Verdict
 from models.host import control
 from models.keys.window_control import REMOVED_COMMANDS
 from models.verbs import VERBS
+from tb.env.coverage.named_bins import Bins, command_bins, listed
 from tb.env.defs import CHECK
 
 #: Results that a command of keys can have, OK apart.
-WINDOW_RESULTS: Final[dict[str, tuple[str, ...]]] = {
-    "ALLOC_MR": ("RESERVED", "BAD_OBJECT", "EXISTS", "NO_KEYS"),
-    "CREATE_MW": ("RESERVED", "BAD_OBJECT", "EXISTS", "NO_KEYS"),
-    "CLOSE_MW": ("BAD_OBJECT", "NO_OBJECT"),
-    "QUERY_MW": ("BAD_OBJECT", "NO_OBJECT"),
-    "REMOVE_DEVICE": (),
+WINDOW_RESULTS: Final = {
+    "ALLOC_MR": "RESERVED BAD_OBJECT EXISTS NO_KEYS",
+    "CREATE_MW": "RESERVED BAD_OBJECT EXISTS NO_KEYS",
+    "CLOSE_MW": "BAD_OBJECT NO_OBJECT",
+    "QUERY_MW": "BAD_OBJECT NO_OBJECT",
+    "REMOVE_DEVICE": "",
 }
-
-
-def _name(code: int) -> str:
-    """Name of a command."""
-    for codes in (Command, Command, Command, Command):
-        if code in set(codes):
-            return codes(code).name
-    return f"{code:#x}"
-
 
 #: Bins of these commands, by code and result.
 WINDOW_COMMAND_BINS: Final[dict[tuple[int, int], str]] = {
-    (int(Command[name]), int(CommandResult[word if word == "OK" else f"CMD_{word}"])): (
-        f"command/{name} {word}"
-    )
-    for name, refusals in WINDOW_RESULTS.items()
-    for word in ("OK", *refusals)
-} | {
-    (int(Command.DEREGISTER_MR), int(CommandResult.CMD_BUSY)): "command/DEREGISTER_MR BUSY",
-    (int(Command.DESTROY_QP), int(CommandResult.CMD_IN_USE)): "command/DESTROY_QP IN_USE",
+    **command_bins(WINDOW_RESULTS),
+    **command_bins({"DEREGISTER_MR": "BUSY", "DESTROY_QP": "IN_USE"}, ok=False),
     **{
-        (int(code), int(CommandResult.CMD_DEVICE_REMOVED)): f"removed command/{_name(code)}"
+        (int(code), int(CommandResult.CMD_DEVICE_REMOVED)): f"removed command/{Command(code).name}"
         for code in sorted(REMOVED_COMMANDS | control.REMOVED_COMMANDS)
     },
 }
@@ -95,60 +81,35 @@ WORK: Final = (
     *("valid window", "QP in DISCONNECT_PENDING", "two or more QPs connected"),
 )
 
-_FIXED: Final[dict[str, tuple[str, ...]]] = {
-    "request/skipped, of keys": ("DF-11", "DF-12"),
-    "request/behind a fence": ("DF-12", "DF-13"),
-    "request/two of one QP in a row": ("DF-12",),
-    "bind/another QP than before": ("MW-03",),
-    "bind/the same QP as before": ("MW-03",),
-    "bind/two windows of one region": ("MW-11",),
-    "bind/to a region by FastRegister": ("MW-02", "MW-11"),
-    "bind/all of its region": ("MW-02",),
-    "bind/one byte": ("MW-02",),
-    "bind memory/no segment": ("MW-02",),
-    "bind memory/length 0": ("MW-02",),
-    "bind memory/key not valid": ("MW-02",),
-    "bind memory/one byte before": ("MW-02",),
-    "bind memory/one byte beyond": ("MW-02",),
-    "bind memory/write without local write": ("MW-02",),
-    "invalidate/region by a command": ("MW-12",),
-    "invalidate/region with windows": ("MW-11",),
-    "right/window has it, region has not": ("MW-02", "MW-10"),
-    "right/region has it, window has not": ("MW-02", "MW-10"),
-    "check/refused, not guarded": ("MW-10",),
-    "check/refused, QP out of range": ("MW-10",),
-    "check/refused, reserved bits": ("MW-10",),
-    "check/in DISCONNECT_PENDING": ("MW-10",),
-    "check/0 bytes, key not valid": ("MW-10",),
-    "check/0 bytes, of another QP": ("MW-10",),
-    "check/0 bytes, right missing": ("MW-10",),
-    "check/old key of a valid window": ("MW-10", "MW-11"),
-    "check/old key of a valid region": ("MW-10", "MW-11"),
-    "check/closed window": ("MW-10",),
-    "check/region of another zone": ("MW-10",),
-    "check/behind a refused one": ("MW-10",),
-    "close/never bound": ("MW-01",),
-    "close/valid": ("MW-01", "MW-10"),
-    "close/invalidated": ("MW-01",),
-    "close/created again": ("MW-01",),
-    "deregister/by a command": ("MW-11",),
-    "deregister/never valid": ("MW-11",),
-    "deregister/valid by FastRegister": ("MW-11",),
-    "deregister/invalidated": ("MW-11",),
-    "deregister/after its windows": ("MW-11",),
-    "answer/BAD_TOKEN, own": ("MW-12",),
-    "answer/BAD_TOKEN, SRQ": ("MW-12",),
-    "token/of a QP that is not guarded": ("CQ-02",),
-    "completion/two, no token": ("MW-07", "CQ-17"),
-    "completion/context 0": ("MW-08",),
-    "removal/post refused": ("MW-09",),
-    "removal/receive post refused": ("MW-09",),
-    "removal/shared receive post refused": ("MW-09",),
-    "removal/request refused": ("MW-09",),
-    "removal/check refused": ("MW-09",),
-    "removal/completion behind it": ("MW-09",),
-    "removal/receive completion behind it": ("MW-09",),
-}
+_FIXED: Final = listed("""
+request (DF-11, DF-12): skipped, of keys
+request (DF-12, DF-13): behind a fence
+request (DF-12): two of one QP in a row
+bind (MW-03): another QP than before | the same QP as before
+bind (MW-11): two windows of one region
+bind (MW-02, MW-11): to a region by FastRegister
+bind (MW-02): all of its region | one byte
+bind memory (MW-02): no segment | length 0 | key not valid | one byte before | one byte beyond
+bind memory (MW-02): write without local write
+invalidate (MW-12): region by a command
+invalidate (MW-11): region with windows
+right (MW-02, MW-10): window has it, region has not | region has it, window has not
+check (MW-10): refused, not guarded | refused, QP out of range | refused, reserved bits
+check (MW-10): in DISCONNECT_PENDING | 0 bytes, key not valid | 0 bytes, of another QP
+check (MW-10): 0 bytes, right missing | closed window | region of another zone
+check (MW-10): behind a refused one
+check (MW-10, MW-11): old key of a valid window | old key of a valid region
+close (MW-01): never bound | invalidated | created again
+close (MW-01, MW-10): valid
+deregister (MW-11): by a command | never valid | valid by FastRegister | invalidated
+deregister (MW-11): after its windows
+answer (MW-12): BAD_TOKEN, own | BAD_TOKEN, SRQ
+token (CQ-02): of a QP that is not guarded
+completion (MW-07, CQ-17): two, no token
+completion (MW-08): context 0
+removal (MW-09): post refused | receive post refused | shared receive post refused | request refused
+removal (MW-09): check refused | completion behind it | receive completion behind it
+""")
 
 
 def _generated() -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -200,4 +161,4 @@ def _generated() -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 #: Requirements of each bin.
-WINDOW_BINS: Final[dict[str, tuple[str, ...]]] = {**_FIXED, **dict(_generated())}
+WINDOW_BINS: Final[Bins] = {**_FIXED, **dict(_generated())}

@@ -21,11 +21,6 @@ _ALL = 0xFFFF
 class CqMemory:
     """What coverage remembers of one CQ."""
 
-    __slots__ = (
-        *("attempts", "callback_type", "count", "destroyed", "gave_up", "interval", "log2"),
-        *("origin", "rearm", "resizes", "snap", "state", "stopped", "typed"),
-    )
-
     def __init__(self) -> None:
         self.state = 0
         self.typed = self.rearm = False
@@ -158,6 +153,11 @@ class Situation:
     def hit(self, name: str) -> None:
         """Counts a hit of a bin."""
         self.counts[name] += 1
+
+    def hit_if(self, condition: object, name: str) -> None:
+        """Counts one if the condition holds."""
+        if condition:
+            self.counts[name] += 1
 
     def hit_if_known(self, name: str) -> None:
         """The same, if there is such a bin: a wrong engine may show anything."""

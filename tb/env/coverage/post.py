@@ -1,38 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functional coverage of the full engine: what coverage.py counts, and the situations of posting.
-Plain counters; the bins are in coverage_post_bins.py.
-"""
+"""Functional coverage of posting."""
 
 from __future__ import annotations
 
 from collections import deque
 
 from models import codes
-from models.codes import (
-    FOREIGN_CAUSES,
-    Cause,
-    ConnEvent,
-    PostFlag,
-    QpState,
-    Status,
-    TraceOp,
-)
+from models.codes import FOREIGN_CAUSES, Cause, ConnEvent, PostFlag, QpState, Status, TraceOp
 from models.post.post import Post
 from models.verbs import VERBS
 from tb.env import defs
 from tb.env.coverage.memory import Group, QpMemory, Situation
 from tb.env.coverage.post_bins import CAUSES, REASONS, TRANSITIONS
 from tb.env.defs import CONN, DONE, QSTATE, TRC_POST, TRC_QP_STATE, TRC_RETIRE, WORK_USER
-from tb.env.harness.records import (
-    Command,
-    ConnReport,
-    DoneReport,
-    DoorbellRequest,
-    DoorbellResponse,
-    TermRequest,
-    Trace,
-    WorkBeat,
-)
+from tb.env.harness import records as beats
 
 _state, _tail, _released, _retired = (field.get for field in QSTATE.fields.values())
 _OPEN = (QpState.CONNECTED, QpState.DISCONNECT_PENDING)
@@ -48,17 +29,17 @@ class PostCoverage(Group):
         self._portals: deque[Post] = deque()  # not answered
         self._run = (-1, 0)
         self._order: deque[int] = deque()  # QPs of remote requests, as indicated
-        self._step: Trace | None = None
+        self._step: beats.Trace | None = None
 
     # -- posts -------------------------------------------------------------------------------------
 
-    def request(self, record: DoorbellRequest) -> None:
+    def request(self, record: beats.DoorbellRequest) -> None:
         """A write to a send portal."""
         post = Post.decode(record.data)
         self._portals.append(post)
         self._posts.append(post)
 
-    def response(self, record: DoorbellResponse, _: int) -> None:
+    def response(self, record: beats.DoorbellResponse, _: int) -> None:
         """Its answer."""
         post = self._portals.popleft()
         if record.cause in CAUSES:
@@ -68,19 +49,19 @@ class PostCoverage(Group):
         if record.cause in FOREIGN_CAUSES and post in self._posts:
             self._posts.remove(post)
 
-    def begins(self, record: Trace, _: QpMemory) -> None:
+    def begins(self, record: beats.Trace, _: QpMemory) -> None:
         """Ahead of each step of lane 3."""
         self._step = record
 
-    def stepped(self, record: Trace, qp: QpMemory) -> None:
+    def stepped(self, record: beats.Trace, qp: QpMemory) -> None:
         """Behind each step of lane 3."""
         qp.tail, qp.released = _tail(record.new), _released(record.new)
 
-    def age(self, record: Trace, qp: QpMemory) -> None:
+    def age(self, record: beats.Trace, qp: QpMemory) -> None:
         """AGE."""
         self._release(record, qp, "age")
 
-    def together(self, record: Trace, _: QpMemory) -> None:
+    def together(self, record: beats.Trace, _: QpMemory) -> None:
         other = self._step
         if other is None or other.cycle != record.cycle:
             return
@@ -89,7 +70,7 @@ class PostCoverage(Group):
         elif other.op == TraceOp.POST:
             self.m.hit("same cycle/post and retirement of one QP")
 
-    def post(self, record: Trace, qp: QpMemory) -> None:
+    def post(self, record: beats.Trace, qp: QpMemory) -> None:
         cause, opcode, flags = TRC_POST.unpack(record.operand).values()
         for post in self._posts:
             if post.qp == record.cq and post.opcode == opcode and post.flags == flags:
@@ -114,43 +95,37 @@ class PostCoverage(Group):
         self.m.hit(f"chain/failure with {held if held < 3 else '3 or more'} held")
         if held:
             self._release(record, qp, "inline failure")
-            if deferred:
-                self.m.hit("release/failure of a post with DEFER")
+            self.m.hit_if(deferred, "release/failure of a post with DEFER")
             known = _retired(record.old)
             if cause == Cause.QUEUE_FULL and known == qp.released:
                 self.m.hit("release/queue full of held requests")
 
-    def _accepted(self, record: Trace, qp: QpMemory, post: Post, held: int) -> None:
+    def _accepted(self, record: beats.Trace, qp: QpMemory, post: Post, held: int) -> None:
         deferred = post.has(PostFlag.DEFER)
         reads = any(VERBS[other.opcode].is_read for other, _ in qp.requests)
         qp.requests.append((post, True))
         if post.has(PostFlag.READ_FENCE):
             local = VERBS[post.opcode].local
             self.m.hit(f"fence/{'waits' if reads else 'nothing to wait for'}")
-            if reads and local:
-                self.m.hit("fence/local request waits")
+            self.m.hit_if(reads and local, "fence/local request waits")
             qp.waits = qp.waits or reads
-        if _tail(record.new) < qp.tail:
-            self.m.hit("index/post index wraps")
+        self.m.hit_if(_tail(record.new) < qp.tail, "index/post index wraps")
         if _released(record.new) == qp.released:
             return
-        if not deferred:
-            self.m.hit(f"chain/{held + 1 if held < 3 else '4 or more'}")
+        self.m.hit_if(not deferred, f"chain/{held + 1 if held < 3 else '4 or more'}")
         self._release(record, qp, "watermark" if deferred else "post without DEFER")
 
-    def _release(self, record: Trace, qp: QpMemory, reason: str) -> None:
+    def _release(self, record: beats.Trace, qp: QpMemory, reason: str) -> None:
         self.m.hit(f"release/{reason}")
         size = _released(record.new) - qp.released & self.m.mask
         self.m.hit(f"batch/{size if size < 3 else '3 or more'}")
-        if size > self.m.params.burst:
-            self.m.hit("batch/more than a burst")
-        if qp.indicated != qp.released:
-            self.m.hit("batch/behind another one")
+        self.m.hit_if(size > self.m.params.burst, "batch/more than a burst")
+        self.m.hit_if(qp.indicated != qp.released, "batch/behind another one")
         qp.requests = deque((post, False) for post, _ in qp.requests)
 
     # -- states ------------------------------------------------------------------------------------
 
-    def state(self, record: Trace, qp: QpMemory) -> None:
+    def state(self, record: beats.Trace, qp: QpMemory) -> None:
         old, code = qp.state, _state(record.new)
         if code > _LAST_STATE:
             return
@@ -173,8 +148,7 @@ class PostCoverage(Group):
                 self.m.hit("held/canceled by the end of the connection")
             qp.waits = False
         if old is QpState.FREE:
-            if qp.lives and qp.tail:
-                self.m.hit("index/goes on after re-creation")
+            self.m.hit_if(qp.lives and qp.tail, "index/goes on after re-creation")
             qp.lives += 1
         if new is QpState.CONNECTED:
             qp.failures = 0
@@ -182,21 +156,19 @@ class PostCoverage(Group):
             qp.indicated = _released(record.new)
         qp.state = new
 
-    def modified(self, record: Command) -> None:
+    def modified(self, record: beats.Command) -> None:
         """MODIFY_QP."""
         if record.code != codes.Command.MODIFY_QP or record.result:
             return
         qp = self.m.qps[record.args[0]]
         if qp.state is QpState.CONNECTED and qp.tail != qp.released:
             watermark, age = defs.QP_HOLDS.unpack(record.args[5]).values()
-            if watermark:
-                self.m.hit("held/watermark changed")
-            if age:
-                self.m.hit("held/age limit changed")
+            self.m.hit_if(watermark, "held/watermark changed")
+            self.m.hit_if(age, "held/age limit changed")
 
     # -- transport ---------------------------------------------------------------------------------
 
-    def work(self, record: WorkBeat) -> None:
+    def work(self, record: beats.WorkBeat) -> None:
         if record.qp >= self.m.params.num_qp:
             return
         tag, index, _, local = WORK_USER.unpack(record.user).values()
@@ -208,14 +180,11 @@ class PostCoverage(Group):
         before, run = self._run
         if before == record.qp:
             self._run = (before, run + 1)
-            if run + 1 > self.m.params.burst:
-                self.m.hit("burst/longer, nobody else waits")
+            self.m.hit_if(run + 1 > self.m.params.burst, "burst/longer, nobody else waits")
         else:
             if before >= 0 and self.m.qps[before].mid:
-                if qp.mid or not record.last:
-                    self.m.hit("burst/batches of two QPs interleave")
-                if run == self.m.params.burst:
-                    self.m.hit("burst/ends in a batch")
+                self.m.hit_if(qp.mid or not record.last, "burst/batches of two QPs interleave")
+                self.m.hit_if(run == self.m.params.burst, "burst/ends in a batch")
             self._run = (record.qp, 1)
         qp.mid = not record.last
         if Post.decode(record.data).has(PostFlag.READ_FENCE):
@@ -225,13 +194,12 @@ class PostCoverage(Group):
                 self.m.hit("fence/another QP goes on")
                 break
         if not local:
-            if qp.tag == self.m.mask and not tag:
-                self.m.hit("index/tag wraps")
+            self.m.hit_if(qp.tag == self.m.mask and not tag, "index/tag wraps")
             qp.tag = tag
             qp.tags.append(tag)
             self._order.append(record.qp)
 
-    def done(self, record: DoneReport) -> None:
+    def done(self, record: beats.DoneReport) -> None:
         number, tag, status = DONE.unpack(record.data).values()
         if number >= self.m.params.num_qp or record.data & DONE.reserved:
             self.m.hit("report/malformed")
@@ -239,25 +207,21 @@ class PostCoverage(Group):
         qp = self.m.qps[number]
         if not qp.tags:
             self.m.hit("report/nothing outstanding")
-            if qp.state is QpState.FREE:
-                self.m.hit("report/of a QP that does not exist")
+            self.m.hit_if(qp.state is QpState.FREE, "report/of a QP that does not exist")
             return
         if qp.tags[0] != tag:
             self.m.hit("report/out of order")
             return
         qp.tags.popleft()
-        if self._order[0] != number:
-            self.m.hit("order/reports of two QPs in another order")
+        self.m.hit_if(self._order[0] != number, "order/reports of two QPs in another order")
         self._order.remove(number)
         self.m.hit("report/failure" if status else "report/success")
-        if qp.state not in _OPEN:
-            self.m.hit("report/behind the connection")
+        self.m.hit_if(qp.state not in _OPEN, "report/behind the connection")
         if status:
             qp.failures += 1
-            if qp.failures == 2:
-                self.m.hit("report/second failure")
+            self.m.hit_if(qp.failures == 2, "report/second failure")
 
-    def conn(self, record: ConnReport) -> None:
+    def conn(self, record: beats.ConnReport) -> None:
         number, event = CONN.unpack(record.data).values()
         wrong = event != ConnEvent.DISCONNECTED or record.data & CONN.reserved
         if number >= self.m.params.num_qp or wrong:
@@ -269,14 +233,14 @@ class PostCoverage(Group):
         else:
             self.m.hit("event/disconnects" if state in _OPEN else "event/ignored")
 
-    def term(self, record: TermRequest) -> None:
+    def term(self, record: beats.TermRequest) -> None:
         state = defs.TERM["state"].get(record.data)
         if state in (QpState.ERROR, QpState.DISCONNECTED):
             self.m.hit(f"terminate/{QpState(state).name}")
 
     # -- retirement --------------------------------------------------------------------------------
 
-    def retire(self, record: Trace, qp: QpMemory) -> None:
+    def retire(self, record: beats.Trace, qp: QpMemory) -> None:
         if not qp.requests:
             return
         post, _ = qp.requests.popleft()

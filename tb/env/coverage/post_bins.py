@@ -10,28 +10,23 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Final
 
-from models.codes import POST_CAUSES, Command, CommandResult, QpState, StateBy
+from models.codes import POST_CAUSES, QpState, StateBy
 from models.verbs import VERBS
+from tb.env.coverage.named_bins import Bins, command_bins, listed
 
 #: Results that a command of queue pairs can have, OK apart.
-QP_RESULTS: Final[dict[str, tuple[str, ...]]] = {
-    "CREATE_QP": ("BAD_OBJECT", "EXISTS", "BAD_SIZE", "NO_CQ", "BAD_PAGE"),
-    "MODIFY_QP": ("BAD_OBJECT", "NO_OBJECT"),
-    "CONNECT_QP": ("RESERVED", "BAD_OBJECT", "NO_OBJECT", "BAD_STATE"),
-    "SET_QP_STATE": ("RESERVED", "BAD_OBJECT", "NO_OBJECT", "BAD_STATE", "BUSY"),
-    "FLUSH_QP": ("BAD_OBJECT", "NO_OBJECT", "BAD_STATE"),
-    "QUERY_QP": ("BAD_OBJECT", "NO_OBJECT"),
-    "DESTROY_QP": ("BAD_OBJECT", "NO_OBJECT", "PENDING"),
+QP_RESULTS: Final = {
+    "CREATE_QP": "BAD_OBJECT EXISTS BAD_SIZE NO_CQ BAD_PAGE",
+    "MODIFY_QP": "BAD_OBJECT NO_OBJECT",
+    "CONNECT_QP": "RESERVED BAD_OBJECT NO_OBJECT BAD_STATE",
+    "SET_QP_STATE": "RESERVED BAD_OBJECT NO_OBJECT BAD_STATE BUSY",
+    "FLUSH_QP": "BAD_OBJECT NO_OBJECT BAD_STATE",
+    "QUERY_QP": "BAD_OBJECT NO_OBJECT",
+    "DESTROY_QP": "BAD_OBJECT NO_OBJECT PENDING",
 }
 
 #: Bins of these commands, by code and result.
-QP_COMMAND_BINS: Final[dict[tuple[int, int], str]] = {
-    (int(Command[name]), int(CommandResult[result if result == "OK" else f"CMD_{result}"])): (
-        f"command/{name} {result}"
-    )
-    for name, refusals in QP_RESULTS.items()
-    for result in ("OK", *refusals)
-} | {(int(Command.DESTROY_CQ), int(CommandResult.CMD_IN_USE)): "command/DESTROY_CQ IN_USE"}
+QP_COMMAND_BINS: Final = command_bins(QP_RESULTS) | command_bins({"DESTROY_CQ": "IN_USE"}, ok=False)
 
 #: What changed the state of a queue pair, by the reason in QP_STATE.
 REASONS: Final[dict[int, str]] = dict(zip(StateBy, ("command", "event", "report"), strict=True))
@@ -51,74 +46,50 @@ _CAUSE_OF: Final = {
     "NO_CREDIT": ("CQ-17", "DF-14"),
 }
 
-_FIXED: Final[dict[str, tuple[str, ...]]] = {
-    "portal/receive": ("DF-10",),
-    "portal/shared receive": ("DF-10",),
-    "chain/1": ("DF-06",),
-    "chain/2": ("DF-06",),
-    "chain/3": ("DF-06",),
-    "chain/4 or more": ("DF-06",),
-    "chain/failure with 0 held": ("DF-04",),
-    "chain/failure with 1 held": ("DF-04", "DF-07"),
-    "chain/failure with 2 held": ("DF-04",),
-    "chain/failure with 3 or more held": ("DF-04",),
-    "release/post without DEFER": ("DF-06",),
-    "release/inline failure": ("DF-04", "DF-07"),
-    "release/failure of a post with DEFER": ("DF-04", "DF-07"),
-    "release/queue full of held requests": ("DF-08",),
-    "release/watermark": ("DF-01",),
-    "release/age": ("DF-01",),
-    "held/canceled by the end of the connection": ("DF-11",),
-    "held/watermark changed": ("DF-01",),
-    "held/age limit changed": ("DF-01",),
-    "batch/1": ("DF-06",),
-    "batch/2": ("DF-06",),
-    "batch/3 or more": ("DF-06",),
-    "batch/more than a burst": ("DF-06", "ISO-04"),
-    "batch/behind another one": ("DF-06", "DF-09"),
-    "burst/batches of two QPs interleave": ("ISO-04",),
-    "burst/ends in a batch": ("ISO-04",),
-    "burst/longer, nobody else waits": ("ISO-04",),
-    "fence/waits": ("DF-13",),
-    "fence/nothing to wait for": ("DF-13",),
-    "fence/local request waits": ("DF-13", "DF-12"),
-    "fence/another QP goes on": ("DF-13", "ISO-04"),
-    "retire/reported": ("DF-03", "DF-12"),
-    "retire/local": ("DF-03", "DF-12"),
-    "retire/skipped": ("DF-11",),
-    "retire/failed": ("DF-15",),
-    "retire/canceled": ("DF-15",),
-    "retire/canceled, local": ("DF-15", "DF-12"),
-    "retire/silent success": ("DF-03",),
-    "retire/silent, not successful": ("DF-03",),
-    "retire/CQ in error": ("CQ-17", "DF-15"),
-    "report/success": ("DF-03",),
-    "report/failure": ("DF-15",),
-    "report/second failure": ("DF-15",),
-    "report/behind the connection": ("DF-11", "DF-15"),
-    "report/malformed": ("ISO-03",),
-    "report/nothing outstanding": ("ISO-03",),
-    "report/out of order": ("ISO-03",),
-    "report/of a QP that does not exist": ("ISO-03",),
-    "event/disconnects": ("DF-11",),
-    "event/ignored": ("ISO-03",),
-    "event/no QP": ("ISO-03",),
-    "event/malformed": ("ISO-03",),
-    "terminate/ERROR": ("DF-15",),
-    "terminate/DISCONNECTED": ("DF-11",),
-    "index/post index wraps": ("DF-09",),
-    "index/tag wraps": ("DF-09", "ISO-03"),
-    "index/goes on after re-creation": ("ISO-03",),
-    "late/beat behind the end of its connection": ("DF-11",),
-    "same cycle/post and retirement of one QP": ("DF-12",),
-    "same cycle/posting and retirement of two QPs": ("ISO-04",),
-    "order/reports of two QPs in another order": ("DF-12",),
-    "transition/waits for its last requests": ("DF-11",),
-    "transition/DESTROYING to FREE": ("DF-11",),
-}
+_FIXED: Final = listed("""
+portal (DF-10): receive | shared receive
+chain (DF-06): 1 | 2 | 3 | 4 or more
+chain (DF-04): failure with 0 held | failure with 2 held | failure with 3 or more held
+chain (DF-04, DF-07): failure with 1 held
+release (DF-06): post without DEFER
+release (DF-04, DF-07): inline failure | failure of a post with DEFER
+release (DF-08): queue full of held requests
+release (DF-01): watermark | age
+held (DF-11): canceled by the end of the connection
+held (DF-01): watermark changed | age limit changed
+batch (DF-06): 1 | 2 | 3 or more
+batch (DF-06, ISO-04): more than a burst
+batch (DF-06, DF-09): behind another one
+burst (ISO-04): batches of two QPs interleave | ends in a batch | longer, nobody else waits
+fence (DF-13): waits | nothing to wait for
+fence (DF-13, DF-12): local request waits
+fence (DF-13, ISO-04): another QP goes on
+retire (DF-03, DF-12): reported | local
+retire (DF-11): skipped
+retire (DF-15): failed | canceled
+retire (DF-15, DF-12): canceled, local
+retire (DF-03): silent success | silent, not successful
+retire (CQ-17, DF-15): CQ in error
+report (DF-03): success
+report (DF-15): failure | second failure
+report (DF-11, DF-15): behind the connection
+report (ISO-03): malformed | nothing outstanding | out of order | of a QP that does not exist
+event (DF-11): disconnects
+event (ISO-03): ignored | no QP | malformed
+terminate (DF-15): ERROR
+terminate (DF-11): DISCONNECTED
+index (DF-09): post index wraps
+index (DF-09, ISO-03): tag wraps
+index (ISO-03): goes on after re-creation
+late (DF-11): beat behind the end of its connection
+same cycle (DF-12): post and retirement of one QP
+same cycle (ISO-04): posting and retirement of two QPs
+order (DF-12): reports of two QPs in another order
+transition (DF-11): waits for its last requests | DESTROYING to FREE
+""")
 
 #: Changes of state, and what makes them.
-TRANSITIONS: Final[dict[str, tuple[str, ...]]] = {
+TRANSITIONS: Final[Bins] = {
     "FREE to IDLE": ("command",),
     "IDLE to CONNECTED": ("command",),
     "CONNECTED to DISCONNECT_PENDING": ("command",),
@@ -158,4 +129,4 @@ def _generated() -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 #: Requirements of each bin.
-POST_BINS: Final[dict[str, tuple[str, ...]]] = {**_FIXED, **dict(_generated())}
+POST_BINS: Final[Bins] = {**_FIXED, **dict(_generated())}

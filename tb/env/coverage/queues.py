@@ -15,10 +15,7 @@ from tb.env.defs import BSTATE, TRC_RECV_POST, TRC_RECV_SIZE, TRC_TAKE, TRC_WATE
 from tb.env.harness.records import DoorbellRequest, DoorbellResponse, Interrupt, Trace
 
 _tail, _freed, _size = (field.get for field in BSTATE.fields.values())
-_SEGMENT_CAUSES = (
-    *(Cause.BAD_REGION, Cause.BAD_ZONE),
-    *(Cause.NO_LOCAL_WRITE, Cause.BAD_RANGE),
-)
+_SEGMENT_CAUSES = (*(Cause.BAD_REGION, Cause.BAD_ZONE), *(Cause.NO_LOCAL_WRITE, Cause.BAD_RANGE))
 
 
 class QueueCoverage(Group):
@@ -55,8 +52,7 @@ class QueueCoverage(Group):
         post = self._receives.popleft()
         shared = offset != RECV_PORTAL
         kind = "shared" if shared else "own"
-        if record.cause:
-            self.m.hit(f"portal/{'shared receive' if shared else 'receive'}")
+        self.m.hit_if(record.cause, f"portal/{'shared receive' if shared else 'receive'}")
         name = f"receive cause/{kind}, "
         if record.cause in RECEIVE_CAUSES:
             self.m.hit_if_known(name + Cause(record.cause).name)
@@ -85,36 +81,31 @@ class QueueCoverage(Group):
             return
         post = found[0][2]
         self._stepless.remove(found[0])
-        if not shared:
-            self.m.hit(f"receive post in state/{self.m.qps[number].state.name}")
+        self.m.hit_if(not shared, f"receive post in state/{self.m.qps[number].state.name}")
         self._keys_of(post, cause)
         if not shared or cause != Cause.OK:
             self._post_and_take(record, shared, cause)
         if cause != Cause.OK:
             return
         self.m.hit(f"segments/{'shared' if shared else 'own'}, {post.num_segments}")
-        if post.context in self._contexts:
-            self.m.hit("receive/context twice")
+        self.m.hit_if(post.context in self._contexts, "receive/context twice")
         self._contexts.add(post.context)
         if not shared:
             self.m.receivers[number].buffers.append(post)
             return
         srq = self.m.srqs[number]
-        if not any(self._users(number)):
-            self.m.hit("srq/post while nobody uses it")
+        self.m.hit_if(not any(self._users(number)), "srq/post while nobody uses it")
         self._post_and_take(record, shared, cause)
         srq.buffers.append(post)
         srq.tail = _tail(record.new)
-        if srq.tail < _tail(record.old):
-            self.m.hit("receive index/SRQ tail wraps")
+        self.m.hit_if(srq.tail < _tail(record.old), "receive index/SRQ tail wraps")
 
     def _post_and_take(self, record: Trace, shared: bool, cause: int) -> None:
         """The steps of lane 5 of this cycle."""
         for take in self.m.takes_in(record.cycle):
             code, takes_srq, _, _, srq = TRC_TAKE.unpack(take.operand).values()
             if not shared:
-                if take.cq == record.cq:
-                    self.m.hit("same cycle/post and take, own")
+                self.m.hit_if(take.cq == record.cq, "same cycle/post and take, own")
             elif takes_srq and srq == record.cq:
                 self.m.hit("same cycle/post and take, SRQ")
                 if code and cause == Cause.OK:
@@ -164,19 +155,16 @@ class QueueCoverage(Group):
             return
         srq, size = self.m.srqs[record.cq], _size(record.new)
         if TRC_RECV_SIZE["start"].get(record.operand):
-            if srq.lives:
-                self.m.hit("srq/created again")
+            self.m.hit_if(srq.lives, "srq/created again")
             start = _tail(record.new)
             self.m.srqs[record.cq] = SharedQueue(
                 size=size, tail=start, reaped=start, lives=srq.lives + 1
             )
             return
-        if size != srq.size:
-            self.m.hit(f"srq resize/{'up' if size > srq.size else 'down'}")
+        self.m.hit_if(size != srq.size, f"srq resize/{'up' if size > srq.size else 'down'}")
         if size == _tail(record.new) - _freed(record.new) & self.m.mask:
             self.m.hit("srq resize/to what is outstanding")
-        if srq.flight:
-            self.m.hit("srq resize/with buffers in flight")
+        self.m.hit_if(srq.flight, "srq resize/with buffers in flight")
         srq.size = size
 
     def _users(self, srq: int) -> list[int]:
@@ -203,8 +191,7 @@ class QueueCoverage(Group):
         buffers = receiver.buffers if srq is None else srq.buffers
         post = buffers.popleft() if buffers else RecvPost()
         tag = TSTATE["taken"].get(record.old)
-        if TSTATE["taken"].get(record.new) < tag:
-            self.m.hit("receive index/tag wraps")
+        self.m.hit_if(TSTATE["taken"].get(record.new) < tag, "receive index/tag wraps")
         taken = TakenBuffer(tag, post)
         receiver.taken.append(taken)
         if flush:
@@ -267,7 +254,6 @@ class QueueCoverage(Group):
         for srq in self.m.srqs:
             if srq.events and srq.vector == record.vector:
                 srq.events -= 1
-                if record.vector in self.m.vectors:
-                    self.m.hit("watermark/vector of an EQ")
+                self.m.hit_if(record.vector in self.m.vectors, "watermark/vector of an EQ")
                 return True
         return False

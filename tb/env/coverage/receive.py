@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functional coverage of an engine that receives: what coverage_post.py counts, and the situations
-of receives. Plain counters; the bins are in coverage_receive_bins.py.
-"""
+"""Functional coverage of messages, their buffers and completions."""
 
 from __future__ import annotations
 
@@ -49,10 +47,8 @@ class ReceiveCoverage(Group):
         states: set[QpState] = set()
         if request.qp < self.m.params.num_qp:
             states.add(self.m.qps[request.qp].state)
-            if states == {QpState.DISCONNECT_PENDING}:
-                self.m.hit("message/in DISCONNECT_PENDING")
-        if request.invalidate:
-            self.m.hit("message/invalidate")
+            self.m.hit_if(states == {QpState.DISCONNECT_PENDING}, "message/in DISCONNECT_PENDING")
+        self.m.hit_if(request.invalidate, "message/invalidate")
         self.m.messages.append((request, states))
 
     def answered(self, record: ScatterAnswer) -> None:
@@ -76,8 +72,7 @@ class ReceiveCoverage(Group):
                     self.m.hit(f"refused/{state.name}")
         elif code != ScatterCode.NOT_READY and receiver.unanswered:
             taken = receiver.unanswered.popleft()
-            if receiver.too_long:
-                self.m.hit("message/behind a length error")
+            self.m.hit_if(receiver.too_long, "message/behind a length error")
             taken.request, taken.too_long = request, code == ScatterCode.LENGTH_ERROR
             self._filled(taken.post, request.length, taken.too_long)
             receiver.too_long = receiver.too_long or taken.too_long
@@ -89,8 +84,7 @@ class ReceiveCoverage(Group):
             word = "does not fit into a buffer" if too_long else "buffer"
             self.m.hit(f"scatter/{word} without segments")
         if too_long:
-            if lengths and length == sum(lengths) + 1:
-                self.m.hit("scatter/one byte too many")
+            self.m.hit_if(lengths and length == sum(lengths) + 1, "scatter/one byte too many")
             return
         if not length:
             self.m.hit("scatter/empty message")
@@ -101,8 +95,7 @@ class ReceiveCoverage(Group):
         last = max(i for i, part in enumerate(filled) if part)
         partial = filled[last] < lengths[last]
         self.m.hit(f"scatter/{'partial in' if partial else 'ends with'} segment {last + 1}")
-        if length == sum(lengths):
-            self.m.hit("scatter/fills the buffer")
+        self.m.hit_if(length == sum(lengths), "scatter/fills the buffer")
         if len(lengths) == 3 and filled[0] and not lengths[1] and filled[2]:
             self.m.hit("scatter/zero-length segment in the middle")
 
@@ -142,10 +135,8 @@ class ReceiveCoverage(Group):
         if shared and receiver.config.srq is not None:
             srq = self.m.srqs[receiver.config.srq]
             srq.flight = max(srq.flight - 1, 0)
-        if not taken.post.context:
-            self.m.hit("receive/context 0")
-        if receiver.failed and not status:
-            self.m.hit("receive/behind a failed one")
+        self.m.hit_if(not taken.post.context, "receive/context 0")
+        self.m.hit_if(receiver.failed and not status, "receive/behind a failed one")
         receiver.failed = receiver.failed or bool(status)
         if any(step.cq == record.cq for step in self.m.takes_in(record.cycle)):
             self.m.hit("same cycle/take and completion of one QP")
@@ -211,8 +202,7 @@ class ReceiveCoverage(Group):
         if left and receiver.config.srq is None:
             available = len(receiver.buffers)
             self.m.hit(f"flush/{'2 or more' if available > 1 else available} available")
-            if available and flight:
-                self.m.hit("flush/waits for a report")
+            self.m.hit_if(available and flight, "flush/waits for a report")
 
     def created(self, record: Command) -> None:
         """CREATE_QP."""
@@ -233,8 +223,7 @@ class ReceiveCoverage(Group):
         elif code is codes.Command.SET_SRQ_WATERMARK:
             if not record.args[1]:
                 self.m.hit("watermark/T = 0")
-                if self.m.srqs[number].armed:
-                    self.m.hit("watermark/T = 0 while armed")
+                self.m.hit_if(self.m.srqs[number].armed, "watermark/T = 0 while armed")
         elif code is codes.Command.DESTROY_SRQ:
             if self.m.srqs[number].buffers:
                 self.m.hit("srq/destroyed with buffers")

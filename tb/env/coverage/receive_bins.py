@@ -11,34 +11,25 @@ from itertools import product
 from typing import Final
 
 from models import codes
-from models.codes import Cause, Command, CommandResult, QpState, RecvFlag
+from models.codes import Cause, QpState, RecvFlag
+from tb.env.coverage.named_bins import Bins, command_bins, listed
 
 #: Results that a command of receiving can have, OK apart.
-RECEIVE_RESULTS: Final[dict[str, tuple[str, ...]]] = {
-    "CREATE_SRQ": ("BAD_OBJECT", "EXISTS", "BAD_SIZE", "BAD_PAGE"),
-    "RESIZE_SRQ": ("RESERVED", "BAD_OBJECT", "NO_OBJECT", "BAD_SIZE", "TOO_SMALL"),
-    "SET_SRQ_WATERMARK": ("RESERVED", "BAD_OBJECT", "NO_OBJECT", "BAD_SIZE", "BUSY"),
-    "QUERY_SRQ": ("BAD_OBJECT", "NO_OBJECT"),
-    "DESTROY_SRQ": ("BAD_OBJECT", "NO_OBJECT", "IN_USE", "BUSY"),
-    "REGISTER_MR": ("RESERVED", "BAD_OBJECT", "EXISTS", "BAD_FLAG", "BAD_RANGE", "NO_KEYS"),
-    "DEREGISTER_MR": ("BAD_OBJECT", "NO_OBJECT"),
-    "QUERY_MR": ("BAD_OBJECT", "NO_OBJECT"),
+RECEIVE_RESULTS: Final = {
+    "CREATE_SRQ": "BAD_OBJECT EXISTS BAD_SIZE BAD_PAGE",
+    "RESIZE_SRQ": "RESERVED BAD_OBJECT NO_OBJECT BAD_SIZE TOO_SMALL",
+    "SET_SRQ_WATERMARK": "RESERVED BAD_OBJECT NO_OBJECT BAD_SIZE BUSY",
+    "QUERY_SRQ": "BAD_OBJECT NO_OBJECT",
+    "DESTROY_SRQ": "BAD_OBJECT NO_OBJECT IN_USE BUSY",
+    "REGISTER_MR": "RESERVED BAD_OBJECT EXISTS BAD_FLAG BAD_RANGE NO_KEYS",
+    "DEREGISTER_MR": "BAD_OBJECT NO_OBJECT",
+    "QUERY_MR": "BAD_OBJECT NO_OBJECT",
 }
-
-#: Results that receives add to CREATE_QP.
-_CREATE_QP: Final = ("RESERVED", "NO_SRQ", "BAD_FLAG")
 
 #: Bins of these commands, by code and result.
-RECEIVE_COMMAND_BINS: Final[dict[tuple[int, int], str]] = {
-    (int(Command[name]), int(CommandResult[word if word == "OK" else f"CMD_{word}"])): (
-        f"command/{name} {word}"
-    )
-    for name, refusals in RECEIVE_RESULTS.items()
-    for word in ("OK", *refusals)
-} | {
-    (int(Command.CREATE_QP), int(CommandResult[f"CMD_{word}"])): f"command/CREATE_QP {word}"
-    for word in _CREATE_QP
-}
+RECEIVE_COMMAND_BINS: Final = command_bins(RECEIVE_RESULTS) | command_bins(
+    {"CREATE_QP": "RESERVED NO_SRQ BAD_FLAG"}, ok=False
+)
 
 _OWN_ONLY: Final = ("BAD_QP", "NO_QP", "BAD_STATE", "CQ_ERROR", "NO_CREDIT")
 _SRQ_ONLY: Final = ("BAD_SRQ", "NO_SRQ")
@@ -63,88 +54,51 @@ ARMS: Final = ("ANY", "SOLICITED", "not")
 COUNTS: Final = ("0", "1", "2 or more")
 REASONS: Final = ("command", "event", "report")
 
-_FIXED: Final[dict[str, tuple[str, ...]]] = {
-    "mr/key of an earlier registration": ("SRQ-15",),
-    "mr/key of a region that is gone": ("SRQ-15",),
-    "mr/key that nobody was given": ("SRQ-15",),
-    "mr/segment without bytes is not checked": ("SRQ-15",),
-    "mr/second segment fails": ("SRQ-15",),
-    "mr/buffer outlives its region": ("SRQ-15",),
-    "scatter/empty message": ("SRQ-03",),
-    "scatter/buffer without segments": ("SRQ-01",),
-    "scatter/ends with segment 1": ("SRQ-03",),
-    "scatter/ends with segment 2": ("SRQ-03",),
-    "scatter/ends with segment 3": ("SRQ-03",),
-    "scatter/partial in segment 1": ("SRQ-03",),
-    "scatter/partial in segment 2": ("SRQ-03",),
-    "scatter/partial in segment 3": ("SRQ-03",),
-    "scatter/zero-length segment in the middle": ("SRQ-03",),
-    "scatter/fills the buffer": ("SRQ-03",),
-    "scatter/one byte too many": ("SRQ-18",),
-    "scatter/does not fit into a buffer without segments": ("SRQ-01", "SRQ-18"),
-    "not ready/empty, own": ("SRQ-18", "SRQ-19"),
-    "not ready/empty, SRQ": ("SRQ-18",),
-    "not ready/in flight, own": ("SRQ-18", "SRQ-19"),
-    "not ready/in flight, SRQ": ("SRQ-18",),
-    "not ready/no credit": ("CQ-17",),
-    "not ready/CQ in error": ("CQ-17",),
-    "not ready/the next message takes": ("SRQ-18",),
-    "refused/malformed": ("ISO-03",),
-    "message/in DISCONNECT_PENDING": ("SRQ-13",),
-    "message/behind a length error": ("SRQ-18",),
-    "message/invalidate": ("SRQ-05",),
-    "unsignalled/armed ANY": ("SRQ-07",),
-    "unsignalled/armed SOLICITED": ("SRQ-07",),
-    "unsignalled/not armed": ("SRQ-07",),
-    "unsignalled/beside one that signals": ("SRQ-07",),
-    "flag/failed receive under SOLICITED_WAIT": ("SRQ-07",),
-    "watermark/on a take": ("SRQ-16",),
-    "watermark/at once": ("SRQ-16",),
-    "watermark/T = 0": ("SRQ-16",),
-    "watermark/T = 0 while armed": ("SRQ-16",),
-    "watermark/again": ("SRQ-16",),
-    "watermark/changed while armed": ("SRQ-16",),
-    "watermark/take that leaves T": ("SRQ-16",),
-    "watermark/vector of an EQ": ("SRQ-16", "CQ-16"),
-    "watermark/of two SRQs at once": ("SRQ-16",),
-    "srq/taken by another QP": ("SRQ-02",),
-    "srq/taken by a QP with another CQ": ("SRQ-02", "SRQ-05"),
-    "srq/post while nobody uses it": ("SRQ-12",),
-    "srq/destroyed with buffers": ("SRQ-17",),
-    "srq/created again": ("SRQ-17",),
-    "srq resize/up": ("SRQ-17",),
-    "srq resize/down": ("SRQ-17",),
-    "srq resize/to what is outstanding": ("SRQ-17",),
-    "srq resize/with buffers in flight": ("SRQ-17",),
-    "reap/nothing": ("SRQ-17",),
-    "reap/one": ("SRQ-17",),
-    "reap/several": ("SRQ-17",),
-    "reap/makes room in a full SRQ": ("SRQ-17",),
-    "same cycle/post and take, empty SRQ": ("SRQ-09", "SRQ-18"),
-    "same cycle/post and take, full SRQ": ("SRQ-09", "SRQ-17"),
-    "same cycle/post and take, SRQ": ("SRQ-09",),
-    "same cycle/post and take, own": ("SRQ-09", "SRQ-19"),
-    "same cycle/reap and take": ("SRQ-17",),
-    "same cycle/take and completion of one QP": ("SRQ-10",),
-    "same cycle/take and change of state": ("SRQ-13",),
-    "receive report/success": ("SRQ-10",),
-    "receive report/canceled": ("SRQ-14",),
-    "receive report/failed": ("SRQ-18",),
-    "receive report/of a length error, success": ("SRQ-18",),
-    "receive report/of a length error, other": ("SRQ-18",),
-    "receive report/behind the connection": ("SRQ-14",),
-    "receive report/fully received behind the connection": ("SRQ-14",),
-    "receive report/malformed": ("ISO-03",),
-    "receive report/nothing in flight": ("ISO-03",),
-    "receive report/out of order": ("ISO-03",),
-    "receive report/two QPs in another order": ("SRQ-10",),
-    "receive/behind a failed one": ("SRQ-10",),
-    "receive/context 0": ("SRQ-04",),
-    "receive/context twice": ("SRQ-04",),
-    "receive index/tag wraps": ("SRQ-10", "ISO-03"),
-    "receive index/SRQ tail wraps": ("SRQ-17",),
-    "receive index/tag goes on after re-creation": ("ISO-03",),
-}
+_FIXED: Final = listed("""
+mr (SRQ-15): key of an earlier registration | key of a region that is gone
+mr (SRQ-15): key that nobody was given | segment without bytes is not checked | second segment fails
+mr (SRQ-15): buffer outlives its region
+scatter (SRQ-03): empty message | ends with segment 1 | ends with segment 2 | ends with segment 3
+scatter (SRQ-03): partial in segment 1 | partial in segment 2 | partial in segment 3
+scatter (SRQ-03): zero-length segment in the middle | fills the buffer
+scatter (SRQ-01): buffer without segments
+scatter (SRQ-18): one byte too many
+scatter (SRQ-01, SRQ-18): does not fit into a buffer without segments
+not ready (SRQ-18, SRQ-19): empty, own | in flight, own
+not ready (SRQ-18): empty, SRQ | in flight, SRQ | the next message takes
+not ready (CQ-17): no credit | CQ in error
+refused (ISO-03): malformed
+message (SRQ-13): in DISCONNECT_PENDING
+message (SRQ-18): behind a length error
+message (SRQ-05): invalidate
+unsignalled (SRQ-07): armed ANY | armed SOLICITED | not armed | beside one that signals
+flag (SRQ-07): failed receive under SOLICITED_WAIT
+watermark (SRQ-16): on a take | at once | T = 0 | T = 0 while armed | again | changed while armed
+watermark (SRQ-16): take that leaves T | of two SRQs at once
+watermark (SRQ-16, CQ-16): vector of an EQ
+srq (SRQ-02): taken by another QP
+srq (SRQ-02, SRQ-05): taken by a QP with another CQ
+srq (SRQ-12): post while nobody uses it
+srq (SRQ-17): destroyed with buffers | created again
+srq resize (SRQ-17): up | down | to what is outstanding | with buffers in flight
+reap (SRQ-17): nothing | one | several | makes room in a full SRQ
+same cycle (SRQ-09, SRQ-18): post and take, empty SRQ
+same cycle (SRQ-09, SRQ-17): post and take, full SRQ
+same cycle (SRQ-09): post and take, SRQ
+same cycle (SRQ-09, SRQ-19): post and take, own
+same cycle (SRQ-17): reap and take
+same cycle (SRQ-10): take and completion of one QP
+same cycle (SRQ-13): take and change of state
+receive report (SRQ-10): success | two QPs in another order
+receive report (SRQ-14): canceled | behind the connection | fully received behind the connection
+receive report (SRQ-18): failed | of a length error, success | of a length error, other
+receive report (ISO-03): malformed | nothing in flight | out of order
+receive (SRQ-10): behind a failed one
+receive (SRQ-04): context 0 | context twice
+receive index (SRQ-10, ISO-03): tag wraps
+receive index (SRQ-17): SRQ tail wraps
+receive index (ISO-03): tag goes on after re-creation
+""")
 
 
 def _cause_of(name: str) -> tuple[str, ...]:
@@ -184,4 +138,4 @@ def _generated() -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 #: Requirements of each bin.
-RECEIVE_BINS: Final[dict[str, tuple[str, ...]]] = {**_FIXED, **dict(_generated())}
+RECEIVE_BINS: Final[Bins] = {**_FIXED, **dict(_generated())}

@@ -4,10 +4,9 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tb.env import defs
 from tb.env.failure import ProtocolError
@@ -47,28 +46,9 @@ def byte_mask(strb: int) -> int:
 
 
 # Kinds, as in bfm_record.v.
-TRACE = 1
-MEM_RESPONSE = 2
-MEM_WRITE = 3
-COMPLETION = 4
-DB_REQUEST = 5
-DB_RESPONSE = 6
-CREDIT_REQUEST = 7
-CREDIT_ANSWER = 8
-INTERRUPT = 9
-DB_READ = 10
-CTL_B = 11
-CTL_R = 12
-VIOLATION = 13
-WORK = 14
-DONE = 15
-CONN = 16
-TERM = 17
-RREQ = 18
-SCATTER = 19
-RDONE = 20
-CHECK = 21
-VERDICT = 22
+TRACE, MEM_RESPONSE, MEM_WRITE, COMPLETION, DB_REQUEST, DB_RESPONSE = range(1, 7)
+CREDIT_REQUEST, CREDIT_ANSWER, INTERRUPT, DB_READ, CTL_B, CTL_R, VIOLATION = range(7, 14)
+WORK, DONE, CONN, TERM, RREQ, SCATTER, RDONE, CHECK, VERDICT = range(14, 23)
 
 # Words 1 to 4 of a step are its lane: shifts are quicker than field names.
 assert [(f.lsb, f.width) for f in defs.TRACE.fields.values()] == [
@@ -81,14 +61,8 @@ _LOW_HALF = (1 << 256) - 1
 _HALF_ZERO_ABOVE, _HALF_ZERO_BELOW, _HALVES_EQUAL = 1, 2, 3
 
 _CHANNELS = (
-    "s_axi_b",
-    "s_axi_r",
-    "s_axil_b",
-    "s_axil_r",
-    "m_axis_rsv",
-    "m_axis_irq",
-    "m_axi_aw",
-    "m_axi_w",
+    *("s_axi_b", "s_axi_r", "s_axil_b", "s_axil_r", "m_axis_rsv", "m_axis_irq"),
+    *("m_axi_aw", "m_axi_w"),
 )
 _TRANSPORT_CHANNELS = ("m_axis_work", "m_axis_term", "m_axis_scatter", "m_axis_verdict")
 _FAULTS = ("valid fell before ready", "payload changed before ready", "unknown (X) value")
@@ -145,44 +119,41 @@ def violation_names(bits: int) -> list[str]:
     return names
 
 
-@dataclass(frozen=True)
-class Hooks:
-    """Called while decoding, in the order of the records."""
+#: Gets each record of a type, in order.
+Hooks = Mapping[type, Callable[[Any], None]]
+#: (address, strobes, 64 bytes) of each write that reaches memory. At an interrupt memory is exactly
+#: as it was then.
+MemoryHook = Callable[[int, int, bytes], None]
 
-    mem_write: Callable[[int, int, bytes], None]
-    """(address, strobes, 64 bytes) of each write that reaches memory."""
-    interrupt: Callable[[Interrupt], None]
-    """Memory is then exactly as it was at the interrupt."""
-    completion: Callable[[], None]
-    request: Callable[[], None]
-    response: Callable[[DoorbellResponse], None]
-    credit_request: Callable[[], None]
-    credit_answer: Callable[[CreditAnswer], None]
-    read_data: Callable[[DoorbellRead], None]
-    control_write: Callable[[ControlWrite], None]
-    control_read: Callable[[ControlRead], None]
-    work: Callable[[WorkBeat], None] = field(default=lambda _: None)
-    done: Callable[[DoneReport], None] = field(default=lambda _: None)
-    conn: Callable[[], None] = field(default=lambda: None)
-    term: Callable[[TermRequest], None] = field(default=lambda _: None)
-    rreq: Callable[[RecvRequest], None] = field(default=lambda _: None)
-    scatter: Callable[[ScatterAnswer], None] = field(default=lambda _: None)
-    rdone: Callable[[RecvDone], None] = field(default=lambda _: None)
-    check: Callable[[AccessCheck], None] = field(default=lambda _: None)
-    verdict: Callable[[AccessVerdict], None] = field(default=lambda _: None)
+#: Kinds of a number alone: its words behind the head.
+_PLAIN: dict[int, tuple[Callable[[int, int], Record], int]] = {
+    CREDIT_REQUEST: (CreditRequest, 1),
+    DONE: (DoneReport, 1),
+    CONN: (ConnReport, 1),
+    TERM: (TermRequest, 1),
+    RREQ: (RecvRequest, 2),
+    RDONE: (RecvDone, 1),
+    CHECK: (AccessCheck, 3),
+    VERDICT: (AccessVerdict, 1),
+}
 
 
 class Decoder:
-    """Decodes rows into records."""
+    """Decodes rows into records, and tells those who are interested."""
 
-    def __init__(self, hooks: Hooks) -> None:
-        self.hooks = hooks
+    def __init__(self, hooks: Hooks, memory: MemoryHook) -> None:
+        self._hooks = dict(hooks)
+        self._memory = memory
+
+    def _tell(self, record: Any) -> None:
+        hook = self._hooks.get(type(record))
+        if hook is not None:
+            hook(record)
 
     def row(self, raw: bytes, start: int, out: list[Record]) -> None:
         """Appends the records of one row (from word ``start`` on) to ``out``."""
         word = _WORDS.unpack(raw)
         number = int.from_bytes
-        hooks = self.hooks
         pos = start
         while pos < ROW_WORDS:
             head = word[pos]
@@ -209,8 +180,9 @@ class Decoder:
                 short = head >> 12 & 1
                 data = number(raw[at : at + (32 if short else 64)], "little")
                 dests, lanes = (dest & 0xFFFF, dest >> 16 & 0xFFFF), (data & _LOW_HALF, data >> 256)
-                out.append(Completion(cycle, head >> 8 & 3, head >> 10 & 3, dests, lanes))
-                hooks.completion()
+                beat = Completion(cycle, head >> 8 & 3, head >> 10 & 3, dests, lanes)
+                out.append(beat)
+                self._tell(beat)
                 pos += 6 if short else 10
             elif kind == DB_REQUEST:
                 if head >> 27 & 1:
@@ -219,31 +191,27 @@ class Decoder:
                 else:
                     size = 7 if head & 0x80000000 else 11
                     data = number(raw[(pos + 3) * 8 : (pos + size) * 8], "little")
-                axi_id, length, beat = head >> 8 & 0xFF, head >> 16 & 0xFF, head >> 24 & 7
+                axi_id, length, beats = head >> 8 & 0xFF, head >> 16 & 0xFF, head >> 24 & 7
                 addr, strb = word[pos + 1], word[pos + 2]
-                out.append(DoorbellRequest(cycle, axi_id, addr, length, beat, strb, data))
-                hooks.request()
+                request = DoorbellRequest(cycle, axi_id, addr, length, beats, strb, data)
+                out.append(request)
+                self._tell(request)
                 pos += size
             elif kind == DB_RESPONSE:
-                response = DoorbellResponse(
-                    cycle, head >> 8 & 0xFF, head >> 16 & 3, head >> 24 & 0xFF
-                )
+                axi_id, resp, cause = head >> 8 & 0xFF, head >> 16 & 3, head >> 24 & 0xFF
+                response = DoorbellResponse(cycle, axi_id, resp, cause)
                 out.append(response)
-                hooks.response(response)
+                self._tell(response)
                 pos += 1
-            elif kind == CREDIT_REQUEST:
-                out.append(CreditRequest(cycle, word[pos + 1]))
-                hooks.credit_request()
-                pos += 2
             elif kind == CREDIT_ANSWER:
                 granted = CreditAnswer(cycle, bool(head & 0x100))
                 out.append(granted)
-                hooks.credit_answer(granted)
+                self._tell(granted)
                 pos += 1
             elif kind == INTERRUPT:
                 interrupt = Interrupt(cycle, head >> 8 & 0xFFFF)
                 out.append(interrupt)
-                hooks.interrupt(interrupt)
+                self._tell(interrupt)
                 pos += 1
             elif kind == WORK:
                 size = 6 if head >> 25 & 1 else 10
@@ -252,15 +220,18 @@ class Decoder:
                     cycle, head >> 8 & 0xFFFF, bool(head & 0x1000000), word[pos + 1], data
                 )
                 out.append(work)
-                hooks.work(work)
+                self._tell(work)
                 pos += size
-            elif kind == DONE:
-                done = DoneReport(cycle, word[pos + 1])
-                out.append(done)
-                hooks.done(done)
-                pos += 2
-            elif kind >= RREQ:
-                pos = self._receive(raw, word, pos, out)
+            elif kind in _PLAIN:
+                make, size = _PLAIN[kind]
+                pos += 1
+                data = word[pos]
+                if size > 1:
+                    data = number(raw[pos * 8 : (pos + size) * 8], "little")
+                plain = make(cycle, data)
+                out.append(plain)
+                self._tell(plain)
+                pos += size
             else:
                 pos = self._rare(raw, word, pos, out)
 
@@ -282,67 +253,32 @@ class Decoder:
                 line = bytes(32) + part
         addr, strb = word[pos + 1], word[pos + 2]
         if head >> 24 & 1:
-            self.hooks.mem_write(addr, strb, line)
+            self._memory(addr, strb, line)
         data = int.from_bytes(line, "little") & byte_mask(strb)
         out.append(MemWrite(head >> 32, head >> 8 & 0xFFFF, addr, strb, data))
         return pos + size
-
-    def _receive(self, raw: bytes, word: tuple[int, ...], pos: int, out: list[Record]) -> int:
-        head = word[pos]
-        kind, cycle = head & 0xFF, head >> 32
-        if kind == RREQ:
-            request = RecvRequest(cycle, word[pos + 1] | word[pos + 2] << 64)
-            out.append(request)
-            self.hooks.rreq(request)
-            return pos + 3
-        if kind == SCATTER:
-            size = 4 if head >> 24 & 1 else 8
-            data = int.from_bytes(raw[(pos + 2) * 8 : (pos + size) * 8], "little")
-            answer = ScatterAnswer(cycle, head >> 8 & 0xFFFF, word[pos + 1], data)
-            out.append(answer)
-            self.hooks.scatter(answer)
-            return pos + size
-        if kind == RDONE:
-            done = RecvDone(cycle, word[pos + 1])
-            out.append(done)
-            self.hooks.rdone(done)
-            return pos + 2
-        if kind == CHECK:
-            data = int.from_bytes(raw[(pos + 1) * 8 : (pos + 4) * 8], "little")
-            check = AccessCheck(cycle, data)
-            out.append(check)
-            self.hooks.check(check)
-            return pos + 4
-        if kind == VERDICT:
-            verdict = AccessVerdict(cycle, word[pos + 1])
-            out.append(verdict)
-            self.hooks.verdict(verdict)
-            return pos + 2
-        raise ProtocolError(f"the recorder delivered an unknown kind {kind}")
 
     def _rare(self, raw: bytes, word: tuple[int, ...], pos: int, out: list[Record]) -> int:
         head = word[pos]
         kind, cycle = head & 0xFF, head >> 32
         if kind == CTL_B:
-            self.hooks.control_write(ControlWrite(cycle, head >> 8 & 3))
+            self._tell(ControlWrite(cycle, head >> 8 & 3))
             return pos + 1
         if kind == CTL_R:
-            self.hooks.control_read(ControlRead(cycle, head >> 8 & 3, word[pos + 1]))
+            self._tell(ControlRead(cycle, head >> 8 & 3, word[pos + 1]))
             return pos + 2
-        if kind == CONN:
-            out.append(ConnReport(cycle, word[pos + 1]))
-            self.hooks.conn()
-            return pos + 2
-        if kind == TERM:
-            terminate = TermRequest(cycle, word[pos + 1])
-            out.append(terminate)
-            self.hooks.term(terminate)
-            return pos + 2
+        if kind == SCATTER:
+            size = 4 if head >> 24 & 1 else 8
+            data = int.from_bytes(raw[(pos + 2) * 8 : (pos + size) * 8], "little")
+            answer = ScatterAnswer(cycle, head >> 8 & 0xFFFF, word[pos + 1], data)
+            out.append(answer)
+            self._tell(answer)
+            return pos + size
         if kind == DB_READ:
             short = head >> 19 & 1
             count = 1 if short else 8
             data = int.from_bytes(raw[(pos + 1) * 8 : (pos + 1 + count) * 8], "little")
-            self.hooks.read_data(
+            self._tell(
                 DoorbellRead(cycle, head >> 8 & 0xFF, head >> 16 & 3, bool(head >> 18 & 1), data)
             )
             return pos + 1 + count

@@ -13,18 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tb.env.defs import TRC_PUBLISH, TraceOp
-from tb.env.harness.records import (
-    AccessCheck,
-    DoneReport,
-    DoorbellResponse,
-    Interrupt,
-    MemResponse,
-    MemWrite,
-    Record,
-    RecvDone,
-    RecvRequest,
-    Trace,
-)
+from tb.env.harness import records as beats
 
 #: Environment variable: path of the JSON file to write, {name: count}.
 VARIABLE = "CARILLON_FACTS_OUT"
@@ -46,18 +35,18 @@ class Facts:
         self._written: defaultdict[int, deque[int]] = defaultdict(deque)
         self._latest = 0
         self._by_type: dict[type, Callable[[Any], None]] = {
-            Trace: self._trace,
-            MemResponse: self._response,
-            MemWrite: self._write,
-            DoorbellResponse: self._answer,
-            Interrupt: lambda _: self._count("interrupts"),
-            DoneReport: lambda _: self._count("reports"),
-            RecvDone: lambda _: self._count("reports"),
-            RecvRequest: lambda _: self._count("messages"),
-            AccessCheck: lambda _: self._count("checks"),
+            beats.Trace: self._trace,
+            beats.MemResponse: self._response,
+            beats.MemWrite: self._write,
+            beats.DoorbellResponse: self._answer,
+            beats.Interrupt: lambda _: self._count("interrupts"),
+            beats.DoneReport: lambda _: self._count("reports"),
+            beats.RecvDone: lambda _: self._count("reports"),
+            beats.RecvRequest: lambda _: self._count("messages"),
+            beats.AccessCheck: lambda _: self._count("checks"),
         }
 
-    def __call__(self, records: list[Record]) -> None:
+    def __call__(self, records: list[beats.Record]) -> None:
         """Counts a block of records."""
         self.counts["records"] += len(records)
         by_type = self._by_type
@@ -69,23 +58,23 @@ class Facts:
     def _count(self, name: str) -> None:
         self.counts[name] += 1
 
-    def _trace(self, record: Trace) -> None:
+    def _trace(self, record: beats.Trace) -> None:
         if record.op == TraceOp.PUBLISH and record.lane == 1:
             self.counts["completions"] += TRC_PUBLISH["count"].get(record.operand)
 
-    def _write(self, record: MemWrite) -> None:
+    def _write(self, record: beats.MemWrite) -> None:
         if record.cycle < self._latest:  # a reset
             self._written.clear()
         self._latest = record.cycle
         self._written[record.axi_id].append(record.cycle)
 
-    def _response(self, record: MemResponse) -> None:
+    def _response(self, record: beats.MemResponse) -> None:
         self.counts["error_responses"] += record.resp != 0
         if written := self._written[record.axi_id]:
             delay = record.cycle - written.popleft()
             self.counts["longest_delay"] = max(self.counts["longest_delay"], delay)
 
-    def _answer(self, record: DoorbellResponse) -> None:
+    def _answer(self, record: beats.DoorbellResponse) -> None:
         self.counts["writes"] += 1
         self.counts["refused"] += record.resp != 0
 

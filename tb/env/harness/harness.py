@@ -19,7 +19,7 @@ from cocotb.triggers import Event, Timer, ValueChange
 from cocotb.utils import get_sim_time
 
 from tb.env.failure import ProtocolError, cycles_after, note_failure
-from tb.env.harness.decode import BLOCK_MARK, HEAD_WORDS, Decoder, Hooks
+from tb.env.harness.decode import BLOCK_MARK, HEAD_WORDS, Decoder, Hooks, MemoryHook
 from tb.env.harness.records import Record
 from tb.env.harness.rows import ReadRow, number_of, rows_of
 
@@ -33,43 +33,12 @@ _SETTING = 1 << 63
 _PACK = struct.Struct(f"<{LOAD_WORDS}Q")
 
 
-class Channel(IntEnum):
-    """Numbers of the channels in tb_top.v."""
-
-    AW = 1
-    W = 2
-    AR = 3
-    CTL_AW = 4
-    CTL_W = 5
-    CTL_AR = 6
-    CPL = 7
-    RSV = 8
-    B = 9
-    R = 10
-    CTL_B = 11
-    CTL_R = 12
-    ANS = 13
-    IRQ = 14
-    MEM_AW = 15
-    MEM_W = 16
-    MEM_B = 17
-    MEM_CMD = 18
-    FAULT = 19
-    RECORD = 20
-    WORK = 21
-    DONE = 22
-    CONN = 23
-    TERM = 24
-    LOOP = 25
-    LOOP_FAIL = 26
-    RREQ = 27
-    SCATTER = 28
-    RDONE = 29
-    RLOOP = 30
-    RLOOP_FAIL = 31
-    CHECK = 32
-    VERDICT = 33
-
+#: The channels in tb_top.v, numbered from 1 on.
+Channel = IntEnum(
+    "Channel",
+    "AW W AR CTL_AW CTL_W CTL_AR CPL RSV B R CTL_B CTL_R ANS IRQ MEM_AW MEM_W MEM_B MEM_CMD FAULT "
+    "RECORD WORK DONE CONN TERM LOOP LOOP_FAIL RREQ SCATTER RDONE RLOOP RLOOP_FAIL CHECK VERDICT",
+)
 
 #: Channels with random stalls.
 STALLABLE = tuple(Channel(n) for n in range(Channel.AW, Channel.MEM_CMD))
@@ -92,12 +61,7 @@ BlockHandler = Callable[[list[Record]], None]
 class Harness:
     """Owns the handles of tb_top."""
 
-    def __init__(
-        self,
-        dut: Any,
-        on_block: BlockHandler,
-        hooks: Hooks,
-    ) -> None:
+    def __init__(self, dut: Any, on_block: BlockHandler, hooks: Hooks, memory: MemoryHook) -> None:
         self._rst = dut.rst
         self._ld_data = dut.ld_data
         self._ld_toggle = dut.ld_toggle
@@ -108,7 +72,7 @@ class Harness:
         self._read_row: ReadRow
         self._blocked = self._withheld = 0
         self._on_block = on_block
-        self._decoder = Decoder(hooks)
+        self._decoder = Decoder(hooks, memory)
         self._resetting = False
         self._pending: list[tuple[int, list[int]]] = []
         self._wake = Event()
@@ -121,8 +85,6 @@ class Harness:
         self._tasks: list[Task[None]] = []
         self._settings: dict[int, int] = {}
         self._configured: dict[int, int] = {}
-        self.blocks = 0
-        self.loads = 0
 
     # -- start and time ----------------------------------------------------------------------------
 
@@ -267,7 +229,6 @@ class Harness:
             self._toggle ^= 1
             self._ld_data.value = int.from_bytes(_PACK.pack(*words), "little")
             self._ld_toggle.value = self._toggle
-            self.loads += 1
             # The harness takes a load at the falling edge.
             await period
 
@@ -313,7 +274,6 @@ class Harness:
         if raw[0] != BLOCK_MARK or self._block not in (None, raw[3]):
             raise ProtocolError(f"recorder: block {raw[3]} instead of {self._block}")
         self._block = (raw[3] + 1) & 0xFF
-        self.blocks += 1
         records: list[Record] = []
         decode = self._decoder.row
         self._blocked |= int.from_bytes(raw[8:16], "little")

@@ -37,6 +37,8 @@ class Consumer:
         self.habits = habits
         self.polled = 0
         self.told = 0
+        #: What the engine knows to be polled.
+        self.freed = 0
         #: Only returns from callbacks: the CQ is to be destroyed.
         self.quiet = False
         #: The CQ is in error and being replaced.
@@ -44,7 +46,7 @@ class Consumer:
         self._completed = completed
         self._returned = 0
         self._return_at = 0
-        self._answers: deque[Pending[WriteResult]] = deque()
+        self._answers: deque[tuple[Pending[WriteResult], int]] = deque()
 
     def poll(self, limit: int = 1 << 16) -> None:
         """Takes what is there."""
@@ -54,10 +56,13 @@ class Consumer:
 
     def check(self) -> bool:
         """All answers that have come are OKAY; True if none is missing."""
-        while self._answers and self._answers[0].done:
-            result = self._answers.popleft().result
-            assert result == (0, 0), f"CQ {self.cq.number}: doorbell answered {result}"
+        while self._answers and self._answers[0][0].done:
+            answer, self.freed = self._answers.popleft()
+            assert answer.result == (0, 0), f"CQ {self.cq.number}: doorbell: {answer.result}"
         return not self._answers
+
+    def _rung(self, answer: Pending[WriteResult], told: int) -> None:
+        self._answers.append((answer, told))
 
     def look(
         self, rng: random.Random, begin: int, chunk: int, greedy: bool = False
@@ -74,16 +79,17 @@ class Consumer:
             if self._return_at <= begin:
                 self._returned += 1
                 self._return_at = 0
-                yield at, lambda: self._answers.append(self.cq.post_callback_return(at=at))
+                told = self.told
+                yield at, lambda: self._rung(self.cq.post_callback_return(at=at), told)
         if self.quiet:
             return
         if greedy or rng.random() < habits.poll:
             self.poll(1 << 16 if greedy else rng.choice((1, 4, 1 << 16)))
-        index = self.cq.consumer_index
+        index, polled = self.cq.consumer_index, self.polled
         if not greedy and rng.random() < habits.arm:
             arm = rng.choice(_ARMS)
-            self.told = self.polled
-            yield at, lambda: self._answers.append(self.cq.post_arm(arm, index=index, at=at))
+            self.told = polled
+            yield at, lambda: self._rung(self.cq.post_arm(arm, index=index, at=at), polled)
         elif self.told != self.polled and (greedy or rng.random() < habits.tell):
-            self.told = self.polled
-            yield at, lambda: self._answers.append(self.cq.post_consumer_index(index, at=at))
+            self.told = polled
+            yield at, lambda: self._rung(self.cq.post_consumer_index(index, at=at), polled)

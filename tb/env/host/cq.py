@@ -4,21 +4,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import cocotb
 from cocotb.triggers import Event
 
-from models.cq.entries import Eqe
 from models.cq.queue import EventReader, NdResult, NdResultEx, RingReader
 from tb.env import defs
 from tb.env.agents.base import Pending
 from tb.env.agents.doorbell import WriteResult
 from tb.env.defs import CB_RETURN, CQ_DB, ArmType, CqeType, CqStatus, Life, PageReg, Result
-from tb.env.harness.records import Interrupt
-from tb.env.host.port import Host
 from tb.env.scoreboard.explain import Mismatch
 
 _ALL_EVENTS = 1 << 20
@@ -30,36 +27,6 @@ class Reaped(Protocol):
 
     def polled(self, count: int) -> None:
         """So many more."""
-
-
-class QueueHost(Host, Protocol):
-    """The driver of completion and event queues."""
-
-    cqs: dict[int, Cq]
-    follows_keys: bool
-
-    def on_interrupt(self, interrupt: Interrupt) -> None:
-        """Reads the event rings of this vector."""
-
-    def invalidated_by(self, results: Iterable[NdResultEx]) -> None:
-        """Results were polled."""
-
-    async def query_eq(self, eq: Eq | int) -> EqState:
-        """State of an EQ."""
-
-    async def modify_cq(
-        self, cq: Cq, *, typed: bool, rearm_old: bool, moderation: tuple[int, int]
-    ) -> None:
-        """New options and moderation."""
-
-    async def resize_cq(self, cq: Cq, log2: int, base: int | None = None) -> int:
-        """Moves a CQ to a new ring."""
-
-    async def query_cq(self, cq: Cq | int) -> CqState:
-        """State of a CQ."""
-
-    async def destroy_cq(self, cq: Cq, wait: bool = True) -> Result:
-        """Destroys a CQ."""
 
 
 class Callback(NamedTuple):
@@ -137,21 +104,21 @@ class CqState:
         )
 
 
+@dataclass(eq=False)
 class Eq:
     """An event queue."""
 
-    def __init__(
-        self, host: QueueHost, number: int, page: int, vector: int, base: int, log2: int
-    ) -> None:
-        self.host = host
-        self.number = number
-        self.page = page
-        self.vector = vector
+    host: Any
+    number: int
+    page: int
+    vector: int
+    base: int
+    log2: int
+
+    def __post_init__(self) -> None:
         #: All vectors it ever had: an interrupt with an old one may still be under way.
-        self.vectors = {vector}
-        self.base = base
-        self.log2 = log2
-        self.reader = EventReader(host.env.memory.read, base, log2)
+        self.vectors = {self.vector}
+        self.reader = EventReader(self.host.env.memory.read, self.base, self.log2)
         #: Callbacks whose entries were given up, by the numbers of these.
         self.given_up: dict[int, Callback] = {}
 
@@ -170,63 +137,34 @@ class Eq:
             self.reader.pass_over(self.host.env.memory.write)
             found.append(given_up._replace(cycle=cycle))
 
-    async def given_up_untold(self) -> tuple[int, int] | None:
-        """What a driver looks for when the log was full (docs/interfaces.md, "One EQE at a time"):
-        CQ and number of the next entry, if that was given up. None, too, while entries are under
-        way: the one may be among them.
-        """
-        host, reader = self.host, self.reader
-        producer = self.number_of((await host.query_eq(self)).producer)
-        cqs = [cq for cq in host.cqs.values() if cq.eq is self]
-        states = [await cq.query() for cq in cqs]
-        await host.env.sync()
-        host.on_interrupt(Interrupt(host.env.harness.cycle, self.vector))
-        if any(state.event_under_way for state in states) or reader.index >= producer:
-            return None
-        entries = [reader.there(number) for number in range(reader.index, producer)]
-        there = {Eqe.unpack(entry).cq for entry in entries if entry is not None}
-        for cq, state in zip(cqs, states, strict=True):
-            waits = state.in_callback and len(cq.callbacks) == cq.returns
-            if waits and state.status != CqStatus.OK and cq.number not in there:
-                return cq.number, reader.index
-        return None
-
     def number_of(self, index: int) -> int:
         """The entry with this index (modulo 2^idx_w) that is nearest to the next one to be read."""
-        assert self.host.env.config is not None
         half = 1 << self.host.env.config.idx_w - 1
         return self.reader.index + (index - self.reader.index + half) % (2 * half) - half
 
     def switched(self, base: int, log2: int, index: int) -> None:
         """A resize took place."""
         self.base, self.log2 = base, log2
-        assert self.host.env.config is not None
         self.reader.switch(base, log2, index, self.host.env.config.idx_w)
 
 
+@dataclass(eq=False)
 class Cq:
     """A completion queue and its consumer. Doorbells go through the owner's page unless ``page``
     says otherwise.
     """
 
-    def __init__(
-        self,
-        host: QueueHost,
-        number: int,
-        page: int,
-        eq: Eq,
-        base: int,
-        log2: int,
-        reservation: bool = True,
-    ) -> None:
-        self.host = host
-        self.number = number
-        self.page = page
-        self.eq = eq
-        self.base = base
-        self.log2 = log2
-        self.reservation = reservation
-        self.reader = RingReader(host.env.memory.read, base, log2)
+    host: Any
+    number: int
+    page: int
+    eq: Eq
+    base: int
+    log2: int
+    reservation: bool = True
+
+    def __post_init__(self) -> None:
+        env = self.host.env
+        self.reader = RingReader(env.memory.read, self.base, self.log2)
         #: SRQs of the QPs that receive here, by QP context: who polls a completion reaps it.
         self.shares: dict[int, Reaped] = {}
         #: Callbacks of this queue, in order.
@@ -235,8 +173,7 @@ class Cq:
         self.returns = 0
         #: If set: called for each callback; the driver returns from the callback when it ends.
         self.on_callback: Callable[[Cq, Callback], Awaitable[None]] | None = None
-        assert host.env.config is not None
-        self._mask = (1 << host.env.config.idx_w) - 1
+        self._mask = (1 << env.config.idx_w) - 1
         self._called = Event()
 
     # -- consuming ---------------------------------------------------------------------------------

@@ -13,13 +13,13 @@ from typing import Any
 
 from tb.env import defs
 from tb.env.agents.base import Pending
-from tb.env.agents.control import CommandError
+from tb.env.agents.control import CommandError, ok
 from tb.env.agents.doorbell import Post, ReadResult, WriteResult
 from tb.env.defs import LOG0, LOG1, PAGE_STATUS, Cmd, PageReg, RecvFlag, Reg, Result, Right
 from tb.env.harness.records import Command, Interrupt
 from tb.env.harness.streams import stream
 from tb.env.host.cq import Callback, Cq, CqState, Eq, EqState
-from tb.env.host.keys import KeyHost
+from tb.env.host.keys import KeyHost, free
 from tb.env.host.port import Environment
 from tb.env.host.qp import Qp
 from tb.env.host.regions import Region
@@ -43,12 +43,6 @@ class LogEntry:
 
 def _ring(base: int, ring: int) -> tuple[int, int, int]:
     return base & 0xFFFFFFFF, base >> 32, ring
-
-
-def _require(command: Command, *allowed: Result) -> Command:
-    if command.result != Result.OK and command.result not in allowed:
-        raise CommandError(command)
-    return command
 
 
 class Adapter(KeyHost):
@@ -116,7 +110,6 @@ class Adapter(KeyHost):
     # -- control -----------------------------------------------------------------------------------
 
     async def command(self, code: int, *args: int) -> Command:
-        """A mailbox command as it is, whatever its result."""
         command = await self.env.control.command(code, *args)
         if code == Cmd.CONNECT_QP and command.result == Result.OK:
             self.env.transport.connected(args[0])
@@ -150,10 +143,19 @@ class Adapter(KeyHost):
             self.logged.append(found[-1])
             assert await control.write(Reg.LOG_POP, 1) == 0
 
-    async def identification(self) -> dict[str, int]:
-        """Identification and capability registers, by name."""
-        names = (Reg.ID, Reg.VERSION, Reg.CAP0, Reg.CAP1, Reg.CAP2)
-        return {reg.name: await self.env.control.value(reg) for reg in names}
+    async def create(self, objects: dict[int, Any], new: Any, code: Cmd, *args: int) -> Command:
+        """A command that creates an object, known before the command is done, because its first
+        interrupt may come at once.
+        """
+        number, old = new.number, objects.get(new.number)
+        objects[number] = new
+        command = await self.command(code, number, *args)
+        if command.result != Result.OK:
+            if old is None:
+                del objects[number]
+            else:
+                objects[number] = old
+        return ok(command)
 
     # -- event queues ------------------------------------------------------------------------------
 
@@ -167,33 +169,24 @@ class Adapter(KeyHost):
         base: int | None = None,
     ) -> Eq:
         """Creates an EQ (default: the lowest free number, a vector that nobody has)."""
-        if number is None:
-            number = next(n for n in range(1 << 16) if n not in self.eqs)
+        number = free(self.eqs) if number is None else number
         vector = self._free_vector() if vector is None else vector
         base = self._ring_memory(EQE_BYTES, log2, base)
         ring = defs.EQ_RING.pack(log2=log2, vector=vector)
         eq = Eq(self, number, page, vector, base, log2)
-        # Known before the command is done, because its first interrupt may come at once.
-        old = self.eqs.get(number)
-        self.eqs[number] = eq
-        command = await self.command(Cmd.CREATE_EQ, number, *_ring(base, ring), page)
-        if command.result != Result.OK:
-            self._restore(self.eqs, number, old)
-            raise CommandError(command)
+        await self.create(self.eqs, eq, Cmd.CREATE_EQ, *_ring(base, ring), page)
         return eq
 
     async def modify_eq(self, eq: Eq, vector: int) -> None:
         """Gives the EQ another vector."""
-        _require(
-            await self.command(Cmd.MODIFY_EQ, eq.number, 0, 0, defs.EQ_VECTOR.pack(vector=vector))
-        )
+        ok(await self.command(Cmd.MODIFY_EQ, eq.number, 0, 0, defs.EQ_VECTOR.pack(vector=vector)))
         eq.vectors.add(vector)
         eq.vector = vector
 
     async def resize_eq(self, eq: Eq, log2: int, base: int | None = None) -> int:
         """Moves the EQ to a new ring; returns the switch index."""
         base = self._ring_memory(EQE_BYTES, log2, base)
-        command = _require(await self.command(Cmd.RESIZE_EQ, eq.number, *_ring(base, log2)))
+        command = ok(await self.command(Cmd.RESIZE_EQ, eq.number, *_ring(base, log2)))
         eq.switched(base, log2, command.outs[0])
         # Interrupts of entries in the new ring may have come before the answer.
         self._read_events(eq, self.env.harness.cycle)
@@ -202,12 +195,12 @@ class Adapter(KeyHost):
     async def query_eq(self, eq: Eq | int) -> EqState:
         """State of an EQ."""
         number = eq if isinstance(eq, int) else eq.number
-        command = _require(await self.command(Cmd.QUERY_EQ, number))
+        command = ok(await self.command(Cmd.QUERY_EQ, number))
         return EqState.from_outs(command.outs)
 
     async def destroy_eq(self, eq: Eq) -> None:
         """Destroys the EQ."""
-        _require(await self.command(Cmd.DESTROY_EQ, eq.number))
+        ok(await self.command(Cmd.DESTROY_EQ, eq.number))
         self.eqs.pop(eq.number, None)
 
     # -- completion queues -------------------------------------------------------------------------
@@ -228,26 +221,16 @@ class Adapter(KeyHost):
         """Creates a CQ (default: the lowest free number, the EQ's page). ``moderation``: (count,
         interval).
         """
-        if number is None:
-            number = next(n for n in range(1 << 16) if n not in self.cqs)
+        number = free(self.cqs) if number is None else number
         page = eq.page if page is None else page
         base = self._ring_memory(CQE_BYTES, log2, base)
         cq = Cq(self, number, page, eq, base, log2, reservation)
         ring = defs.CQ_RING.pack(
             log2=log2, unreserved=not reservation, typed=typed, rearm=rearm_old
         )
-        old = self.cqs.get(number)
-        self.cqs[number] = cq
-        command = await self.command(
-            Cmd.CREATE_CQ,
-            number,
-            *_ring(base, ring),
-            defs.CQ_OWNER.pack(page=page, eq=eq.number),
-            defs.CQ_MODERATION.pack(count=moderation[0], interval=moderation[1]),
-        )
-        if command.result != Result.OK:
-            self._restore(self.cqs, number, old)
-            raise CommandError(command)
+        owner = defs.CQ_OWNER.pack(page=page, eq=eq.number)
+        delays = defs.CQ_MODERATION.pack(count=moderation[0], interval=moderation[1])
+        await self.create(self.cqs, cq, Cmd.CREATE_CQ, *_ring(base, ring), owner, delays)
         return cq
 
     async def modify_cq(
@@ -259,7 +242,7 @@ class Adapter(KeyHost):
         moderation: tuple[int, int] = (0, 0),
     ) -> None:
         """New options and moderation; all are set."""
-        _require(
+        ok(
             await self.command(
                 Cmd.MODIFY_CQ,
                 cq.number,
@@ -274,14 +257,14 @@ class Adapter(KeyHost):
     async def resize_cq(self, cq: Cq, log2: int, base: int | None = None) -> int:
         """Moves the CQ to a new ring; returns the switch index."""
         base = self._ring_memory(CQE_BYTES, log2, base)
-        command = _require(await self.command(Cmd.RESIZE_CQ, cq.number, *_ring(base, log2)))
+        command = ok(await self.command(Cmd.RESIZE_CQ, cq.number, *_ring(base, log2)))
         cq.switched(base, log2, command.outs[0])
         return command.outs[0]
 
     async def query_cq(self, cq: Cq | int) -> CqState:
         """State of a CQ."""
         number = cq if isinstance(cq, int) else cq.number
-        command = _require(await self.command(Cmd.QUERY_CQ, number))
+        command = ok(await self.command(Cmd.QUERY_CQ, number))
         return CqState.from_outs(command.outs)
 
     async def destroy_cq(self, cq: Cq, wait: bool = True, attempts: int = 1000) -> Result:
@@ -289,7 +272,7 @@ class Adapter(KeyHost):
         result.
         """
         for _ in range(attempts):
-            command = _require(await self.command(Cmd.DESTROY_CQ, cq.number), Result.PENDING)
+            command = ok(await self.command(Cmd.DESTROY_CQ, cq.number), Result.PENDING)
             if command.result == Result.OK:
                 if self.cqs.get(cq.number) is cq:
                     del self.cqs[cq.number]
@@ -325,19 +308,13 @@ class Adapter(KeyHost):
         invalidating receive completes with two entries; ``guarded``: keys matter to it.
         """
         assert self.env.config is not None
-        if number is None:
-            number = next(n for n in range(1 << 16) if n not in self.qps)
+        number = free(self.qps) if number is None else number
         page = cq.page if page is None else page
         depth = 1 << self.env.config.sq_log2 if depth is None else depth
         context = 0xC0DE_0000_0000_0000 | number if context is None else context
         qp = Qp(
             *(self, number, page, cq, cq if recv_cq is None else recv_cq, depth, context),
-            recv_depth=recv_depth,
-            zone=zone,
-            srq=srq,
-            recv_flag=recv_flag,
-            nd1=nd1,
-            guarded=guarded,
+            *(recv_depth, zone, srq, recv_flag, nd1, guarded),
         )
         await qp.create(watermark, age)
         self.qps[number] = qp
@@ -358,52 +335,43 @@ class Adapter(KeyHost):
         vector that nobody has).
         """
         assert self.env.config is not None
-        if number is None:
-            number = next(n for n in range(1 << 16) if n not in self.srqs)
+        number = free(self.srqs) if number is None else number
         size = 1 << self.env.config.srq_log2 if size is None else size
         vector = self._free_vector() if vector is None else vector
         srq = Srq(self, number, page, size, zone, vector)
         await srq.create()
         return srq
 
-    async def register(
-        self,
-        length: int,
-        *,
-        number: int | None = None,
-        base: int | None = None,
-        zone: int = 0,
-        rights: Right | int = Right.LOCAL_WRITE,
-    ) -> Region:
-        """Registers a region of ``length`` bytes (default: the lowest free number, fresh zeroed
-        memory with a free line around it); its key is ``region.key``.
+    async def register(self, length: int, **options: Any) -> Region:
+        """Registers a region of ``length`` bytes; its key is ``region.key``. Options: those of
+        :meth:`region`.
         """
-        region = self._region(length, number, base, zone, rights)
+        region = self.region(length, **options)
         await region.register()
         return region
 
-    async def allocate(
-        self,
-        length: int,
-        *,
-        number: int | None = None,
-        base: int | None = None,
-        zone: int = 0,
-        rights: Right | int = Right.LOCAL_WRITE,
-    ) -> Region:
+    async def allocate(self, length: int, **options: Any) -> Region:
         """NdkAllocMr of a region for FastRegister; memory and rights are what
-        ``region.fast_register`` takes by default. Defaults: as :meth:`register`.
+        ``region.fast_register`` takes by default. Options: those of :meth:`region`.
         """
-        region = self._region(length, number, base, zone, rights)
+        region = self.region(length, **options)
         await region.allocate()
         self.follows_keys = True
         return region
 
-    def _region(
-        self, length: int, number: int | None, base: int | None, zone: int, rights: Right | int
+    def region(
+        self,
+        length: int,
+        *,
+        number: int | None = None,
+        base: int | None = None,
+        zone: int = 0,
+        rights: Right | int = Right.LOCAL_WRITE,
     ) -> Region:
-        if number is None:
-            number = next(n for n in range(1 << 16) if n not in self.regions)
+        """A region that the engine does not know (default: the lowest free number, fresh zeroed
+        memory with a free line around it).
+        """
+        number = free(self.regions) if number is None else number
         if base is None:
             base = self.env.memory.allocate(length + 128, 64) + 64
         return Region(self, number, base, length, zone, int(rights))
@@ -426,7 +394,7 @@ class Adapter(KeyHost):
         called. False if there was nothing to do: the event entry was read all the same, or the
         CQ is gone.
         """
-        command = _require(await self.command(Cmd.QUERY_CQ, entry.object), Result.NO_OBJECT)
+        command = ok(await self.command(Cmd.QUERY_CQ, entry.object), Result.NO_OBJECT)
         cq = self.cqs.get(entry.object)
         if cq is None or command.result == Result.NO_OBJECT:
             return False
@@ -469,13 +437,6 @@ class Adapter(KeyHost):
         if log2 < 16:
             self.env.memory.write(base, bytes(nbytes))
         return base
-
-    @staticmethod
-    def _restore(objects: dict[int, Any], number: int, old: Any) -> None:
-        if old is None:
-            del objects[number]
-        else:
-            objects[number] = old
 
 
 __all__ = [

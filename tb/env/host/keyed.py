@@ -8,16 +8,12 @@ driver counts it up when the post is accepted. After a request that failed or wa
 
 from __future__ import annotations
 
-from typing import Any, Generic, NamedTuple, TypeVar
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 from models.post.post import Post
-from tb.env.agents.control import CommandError
-from tb.env.defs import KEY, Cause, PostFlag, Result, Right
-from tb.env.harness.records import Command
-from tb.env.host.port import Host
+from tb.env.defs import KEY, Cause, PostFlag, Right
 from tb.env.host.qp import Qp
-
-H = TypeVar("H", bound=Host)
 
 _M32 = (1 << 32) - 1
 _NEXT = 1 << KEY["generation"].lsb
@@ -43,13 +39,6 @@ def rights_flags(rights: Right | int) -> int:
     return flags
 
 
-def ok(command: Command) -> Command:
-    """The command. Raises ``CommandError`` if its result is not OK."""
-    if command.result != Result.OK:
-        raise CommandError(command)
-    return command
-
-
 class KeyPosted(NamedTuple):
     """Inline result of a Bind or FastRegister, and the key that its object has when it succeeds."""
 
@@ -62,17 +51,16 @@ class KeyPosted(NamedTuple):
         return self.cause == Cause.NONE
 
 
-class Keyed(Generic[H]):
+@dataclass(eq=False)
+class Keyed:
     """What regions and windows have in common. ``key``: the present key, when every request that
     was posted has succeeded; ``valid``: the same of its validity.
     """
 
-    def __init__(self, host: H, number: int) -> None:
-        self.host = host
-        self.number = number
-        #: 32 bits; 0 before the first.
-        self.key = 0
-        self.valid = False
+    host: Any
+    number: int
+    key: int = field(default=0, init=False)
+    valid: bool = field(default=False, init=False)
 
     async def _give_key(self, qp: Qp, post: Post, **options: Any) -> KeyPosted:
         cause = await qp.post(post, **options)

@@ -7,12 +7,17 @@ from collections.abc import Iterable
 from typing import Any
 
 from models.cq.queue import NdResultEx
+from tb.env.agents.control import ok
 from tb.env.defs import KEY, Cmd, CqeType
 from tb.env.harness.records import Command
-from tb.env.host.keyed import ok
 from tb.env.host.port import Environment
 from tb.env.host.regions import Region
 from tb.env.host.windows import MemoryWindow
+
+
+def free(objects: dict[int, Any]) -> int:
+    """The lowest number that no object has."""
+    return next(n for n in range(1 << 16) if n not in objects)
 
 
 class KeyHost:
@@ -39,8 +44,7 @@ class KeyHost:
         self, number: int | None = None, *, zone: int = 0, context: int | None = None
     ) -> MemoryWindow:
         """Creates a memory window (default: the lowest free number, a context with its number)."""
-        if number is None:
-            number = next(n for n in range(1 << 16) if n not in self.windows)
+        number = free(self.windows) if number is None else number
         context = 0x3130_0000_0000_0000 | number if context is None else context
         window = MemoryWindow(self, number, zone, context)
         await window.create()

@@ -25,11 +25,9 @@ class HostMemory:
         self._rng = rng
         #: First byte and end of each range that was handed out, in order.
         self._ranges: list[tuple[int, int]] = []
-        self.writes = 0
 
     def write_line(self, addr: int, strb: int, line: bytes) -> None:
         """One beat: the bytes of ``line`` (64 bytes) that ``strb`` selects."""
-        self.writes += 1
         page = self._page(addr)
         base = addr & _OFFSET
         if strb == _ALL:

@@ -1,10 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the driver and its objects need of each other and of the environment.
-
-Objects (queues, regions, windows) know their driver by these protocols only, each extended in the
-file of the object by the table of its kind, so that imports go one way: from the driver to the
-objects.
-"""
+"""What the driver needs of the environment."""
 
 from __future__ import annotations
 
@@ -15,7 +10,6 @@ from tb.env.agents.control import ControlAgent
 from tb.env.agents.doorbell import DoorbellAgent
 from tb.env.config import Config
 from tb.env.harness.harness import Harness
-from tb.env.harness.records import Command
 from tb.env.host.memory import HostMemory
 
 
@@ -44,14 +38,3 @@ class Environment(Protocol):
 
     async def sync(self) -> None:
         """Returns when all records up to now are delivered."""
-
-
-class Host(Protocol):
-    """The driver of an object."""
-
-    @property
-    def env(self) -> Environment:
-        """Pins and memory."""
-
-    async def command(self, code: int, *args: int) -> Command:
-        """A mailbox command as it is, whatever its result."""

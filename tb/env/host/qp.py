@@ -4,29 +4,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 from models.post.post import Post, Segment, inline_slots, slots_of
 from tb.env import defs
 from tb.env.agents.base import Pending
-from tb.env.agents.control import CommandError
+from tb.env.agents.control import CommandError, ok
 from tb.env.agents.doorbell import WriteResult
 from tb.env.defs import Cause, Cmd, Opcode, PageReg, PostFlag, QpState, RecvFlag, Result
 from tb.env.harness.records import Command
 from tb.env.host.cq import Cq
-from tb.env.host.port import Host
 from tb.env.host.recv import ReceiveQueue
 from tb.env.host.srq import Srq
 
 _POST_SIZE = 6  # awsize
 _BUFFER = 0x7000_0000_0000  # where segments lie that a test does not care about
-
-
-class QpHost(Host, Protocol):
-    """The driver of queue pairs."""
-
-    qps: dict[int, Qp]
 
 
 @dataclass(frozen=True)
@@ -75,46 +68,28 @@ class QpStatus:
         )
 
 
+@dataclass(eq=False)
 class Qp(ReceiveQueue):
     """A queue pair and its consumer. Posts go through the owner's page unless ``page`` says
     otherwise. Commands raise ``CommandError`` if not OK.
     """
 
-    portal = PageReg.RECV
+    portal: ClassVar[PageReg] = PageReg.RECV
 
-    def __init__(
-        self,
-        host: QpHost,
-        number: int,
-        page: int,
-        cq: Cq,
-        recv_cq: Cq,
-        depth: int,
-        context: int,
-        *,
-        recv_depth: int = 0,
-        zone: int = 0,
-        srq: Srq | None = None,
-        recv_flag: RecvFlag | int = RecvFlag.DEFAULT,
-        nd1: bool = False,
-        guarded: bool = False,
-    ) -> None:
-        super().__init__(host, number, page)
-        self.host: QpHost = host
-        self.cq = cq
-        self.recv_cq = recv_cq
-        self.depth = depth
-        self.context = context
-        self.recv_depth = recv_depth
-        self.zone = zone
-        self.srq = srq
-        self.recv_flag = recv_flag
-        #: An invalidating receive completes with two entries, as NetworkDirect 1 has it.
-        self.nd1 = nd1
-        #: The engine executes its Binds, FastRegisters and Invalidates, and judges its peer.
-        self.guarded = guarded
-        self.peer: int | None = None
-        self._made = 0
+    cq: Cq
+    recv_cq: Cq
+    depth: int
+    context: int
+    recv_depth: int = 0
+    zone: int = 0
+    srq: Srq | None = None
+    recv_flag: RecvFlag | int = RecvFlag.DEFAULT
+    nd1: bool = False
+    """An invalidating receive completes with two entries, as NetworkDirect 1 has it."""
+    guarded: bool = False
+    """The engine executes its Binds, FastRegisters and Invalidates, and judges its peer."""
+    peer: int | None = field(default=None, init=False)
+    _made: int = field(default=0, init=False)
 
     # -- posts -------------------------------------------------------------------------------------
 
@@ -300,10 +275,7 @@ class Qp(ReceiveQueue):
         raise CommandError(command)
 
     async def _command(self, code: Cmd, *args: int, allowed: Result = Result.OK) -> Command:
-        command = await self.host.command(code, self.number, *(int(arg) for arg in args))
-        if command.result not in (Result.OK, allowed):
-            raise CommandError(command)
-        return command
+        return ok(await self.host.command(code, self.number, *(int(arg) for arg in args)), allowed)
 
 
 async def connect_pair(first: Qp, second: Qp) -> None:

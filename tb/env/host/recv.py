@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple
 
 from models import codes
 from models.codes import RECEIVE_CAUSES
@@ -14,7 +15,6 @@ from models.receive.receive_post import RecvPost
 from tb.env.agents.base import Pending
 from tb.env.agents.doorbell import WriteResult
 from tb.env.defs import Cause, PageReg
-from tb.env.host.port import Host
 
 _POST_SIZE = 6  # awsize
 
@@ -41,19 +41,19 @@ def posted(answer: WriteResult) -> Posted:
     return Posted(DAT_RESULT.get(codes.Cause(cause)) if known else None, Cause(cause))
 
 
+@dataclass(eq=False)
 class ReceiveQueue:
     """A queue that takes buffers. Posts go through the owner's page unless ``page`` says otherwise.
 
     ``portal`` is where; ``number`` that of the QP or SRQ.
     """
 
-    portal: PageReg
+    portal: ClassVar[PageReg]
 
-    def __init__(self, host: Host, number: int, page: int) -> None:
-        self.host = host
-        self.number = number
-        self.page = page
-        self._cookies = 0
+    host: Any
+    number: int
+    page: int
+    _cookies: int = field(default=0, init=False)
 
     def make_recv(self, segments: Sequence[Segment] = (), cookie: int | None = None) -> RecvPost:
         """A receive post for this queue: up to three segments, 64-bit context. Default context: the

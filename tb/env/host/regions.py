@@ -3,21 +3,16 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from models.post.post import Post, Segment
+from tb.env.agents.control import ok
 from tb.env.defs import MR, MR_STATE, Cmd, Opcode, Right
-from tb.env.host.keyed import Keyed, KeyPosted, ok, rights_flags
-from tb.env.host.port import Host
+from tb.env.host.keyed import Keyed, KeyPosted, rights_flags
 from tb.env.host.qp import Qp
 
 _M32 = (1 << 32) - 1
-
-
-class RegionHost(Host, Protocol):
-    """The driver of memory regions."""
-
-    regions: dict[int, Region]
 
 
 class RegionStatus(NamedTuple):
@@ -52,17 +47,14 @@ class RegionStatus(NamedTuple):
         )
 
 
-class Region(Keyed[RegionHost]):
+@dataclass(eq=False)
+class Region(Keyed):
     """A memory region of host memory: ``length`` bytes (48 bits) at ``base``."""
 
-    def __init__(
-        self, host: RegionHost, number: int, base: int, length: int, zone: int, rights: int
-    ) -> None:
-        super().__init__(host, number)
-        self.base = base
-        self.length = length
-        self.zone = zone
-        self.rights = rights
+    base: int
+    length: int
+    zone: int
+    rights: int
 
     def segment(self, offset: int = 0, length: int | None = None) -> Segment:
         """A segment in the region (default: up to its end); one that leaves it is not prevented."""
@@ -115,19 +107,11 @@ class Region(Keyed[RegionHost]):
         fields.setdefault("token", self.key)
         return qp.make(Opcode.FAST_REGISTER, flags=flags, **fields)
 
-    async def fast_register(
-        self,
-        qp: Qp,
-        offset: int = 0,
-        length: int | None = None,
-        rights: Right | int | None = None,
-        **fields: Any,
-    ) -> KeyPosted:
+    async def fast_register(self, qp: Qp, *where: Any, **fields: Any) -> KeyPosted:
         """NdkFastRegister: posts :meth:`make_fast_register`; returns the inline result, and the key
         from then on.
         """
-        post = self.make_fast_register(qp, offset, length, rights, **fields)
-        return await self._give_key(qp, post)
+        return await self._give_key(qp, self.make_fast_register(qp, *where, **fields))
 
     async def deregister(self) -> None:
         """DEREGISTER_MR; buffers that were posted before stay posted."""
@@ -149,7 +133,8 @@ class Region(Keyed[RegionHost]):
     def read(self, offset: int = 0, length: int | None = None) -> bytes:
         """What host memory holds there."""
         length = self.length - offset if length is None else length
-        return self.host.env.memory.read(self.base + offset, length)
+        data: bytes = self.host.env.memory.read(self.base + offset, length)
+        return data
 
     def paint(self, byte: int) -> None:
         """Fills the whole region with one byte value, to see afterwards what was written."""

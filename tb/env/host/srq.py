@@ -4,22 +4,16 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import NamedTuple, Protocol
+from dataclasses import dataclass, field
+from typing import ClassVar, NamedTuple
 
 from tb.env import defs
 from tb.env.agents.base import Pending
-from tb.env.agents.control import CommandError
+from tb.env.agents.control import ok
 from tb.env.agents.doorbell import WriteResult
-from tb.env.defs import SRQ_DB, Cmd, PageReg, Result
+from tb.env.defs import SRQ_DB, Cmd, PageReg
 from tb.env.harness.records import Command
-from tb.env.host.port import Host
 from tb.env.host.recv import ReceiveQueue
-
-
-class SrqHost(Host, Protocol):
-    """The driver of shared receive queues."""
-
-    srqs: dict[int, Srq]
 
 
 class SrqStatus(NamedTuple):
@@ -49,13 +43,11 @@ class SrqStatus(NamedTuple):
         fields = {name: n for layout, out in words for name, n in layout.unpack(out).items()}
         state = defs.SRQ_STATE.unpack(outs[3])
         return cls(
-            **fields,
-            armed=bool(state["armed"]),
-            waiting=bool(state["waits"]),
-            users=state["users"],
+            **fields, armed=bool(state["armed"]), waiting=bool(state["waits"]), users=state["users"]
         )
 
 
+@dataclass(eq=False)
 class Srq(ReceiveQueue):
     """A shared receive queue and its consumer. Commands raise ``CommandError`` if not OK.
 
@@ -63,23 +55,18 @@ class Srq(ReceiveQueue):
     once for each poll that found some (``auto_reap``).
     """
 
-    portal = PageReg.SRQ_RECV
+    portal: ClassVar[PageReg] = PageReg.SRQ_RECV
 
-    def __init__(
-        self, host: SrqHost, number: int, page: int, size: int, zone: int, vector: int
-    ) -> None:
-        super().__init__(host, number, page)
-        self.host: SrqHost = host
-        self.size = size
-        self.zone = zone
-        self.vector = vector
-        #: Without it only :meth:`reap` tells the engine.
-        self.auto_reap = True
-        #: Reaped index: completions of its buffers that were polled, from the start index on.
-        self.index = 0
-        #: Cycles of the interrupts with its vector since creation.
-        self.events: list[int] = []
-        self._answers: deque[Pending[WriteResult]] = deque()
+    size: int
+    zone: int
+    vector: int
+    auto_reap: bool = field(default=True, init=False)
+    """Without it only :meth:`reap` tells the engine."""
+    index: int = field(default=0, init=False)
+    """Reaped index: completions of its buffers that were polled, from the start index on."""
+    events: list[int] = field(default_factory=list, init=False)
+    """Cycles of the interrupts with its vector since creation."""
+    _answers: deque[Pending[WriteResult]] = field(default_factory=deque, init=False)
 
     # -- consuming ---------------------------------------------------------------------------------
 
@@ -126,21 +113,11 @@ class Srq(ReceiveQueue):
 
     async def create(self) -> int:
         """dat_srq_create: CREATE_SRQ, also after :meth:`free`; returns the start index."""
-        old = self.host.srqs.get(self.number)
-        # Known before the command is done, as its users and events may be.
-        self.host.srqs[self.number] = self
-        command = await self.host.command(
-            Cmd.CREATE_SRQ,
-            self.number,
+        command = await self.host.create(
+            *(self.host.srqs, self, Cmd.CREATE_SRQ),
             defs.SRQ_SIZE.pack(size=self.size, zone=self.zone),
             defs.SRQ_OWNER.pack(page=self.page, vector=self.vector),
         )
-        if command.result != Result.OK:
-            if old is None:
-                del self.host.srqs[self.number]
-            else:
-                self.host.srqs[self.number] = old
-            raise CommandError(command)
         self.index = command.outs[0] & 0xFFFF
         self.events.clear()
         return self.index
@@ -170,7 +147,4 @@ class Srq(ReceiveQueue):
             del self.host.srqs[self.number]
 
     async def _command(self, code: Cmd, *args: int) -> Command:
-        command = await self.host.command(code, self.number, *args)
-        if command.result != Result.OK:
-            raise CommandError(command)
-        return command
+        return ok(await self.host.command(code, self.number, *args))

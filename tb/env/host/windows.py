@@ -3,22 +3,17 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from models.post.post import Post
+from tb.env.agents.control import ok
 from tb.env.defs import MR, MW_STATE, Cmd, Opcode, Right
-from tb.env.host.keyed import Keyed, KeyPosted, ok, rights_flags
-from tb.env.host.port import Host
+from tb.env.host.keyed import Keyed, KeyPosted, rights_flags
 from tb.env.host.qp import Qp
 from tb.env.host.regions import Region
 
 _M32 = (1 << 32) - 1
-
-
-class WindowHost(Host, Protocol):
-    """The driver of memory windows."""
-
-    windows: dict[int, MemoryWindow]
 
 
 class WindowStatus(NamedTuple):
@@ -49,14 +44,13 @@ class WindowStatus(NamedTuple):
         )
 
 
-class MemoryWindow(Keyed[WindowHost]):
+@dataclass(eq=False)
+class MemoryWindow(Keyed):
     """A memory window. Commands raise ``CommandError`` if not OK."""
 
-    def __init__(self, host: WindowHost, number: int, zone: int = 0, context: int = 0) -> None:
-        super().__init__(host, number)
-        self.zone = zone
-        #: 64 bits; comes back with the invalidate result of an ND1 receive.
-        self.context = context
+    zone: int = 0
+    context: int = 0
+    """64 bits; comes back with the invalidate result of an ND1 receive."""
 
     # -- commands ----------------------------------------------------------------------------------
 
@@ -112,16 +106,6 @@ class MemoryWindow(Keyed[WindowHost]):
         fields.setdefault("token", self.key)
         return qp.make(Opcode.BIND, flags=flags, **fields)
 
-    async def bind(
-        self,
-        qp: Qp,
-        region: Region,
-        offset: int = 0,
-        length: int | None = None,
-        rights: Right | int = Right.REMOTE_READ | Right.REMOTE_WRITE,
-        **fields: Any,
-    ) -> KeyPosted:
+    async def bind(self, qp: Qp, region: Region, *where: Any, **fields: Any) -> KeyPosted:
         """NdkBind: posts :meth:`make_bind`; returns the inline result, and the key for the peer."""
-        return await self._give_key(
-            qp, self.make_bind(qp, region, offset, length, rights, **fields)
-        )
+        return await self._give_key(qp, self.make_bind(qp, region, *where, **fields))

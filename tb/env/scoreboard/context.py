@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple, NoReturn
 
 from models import codes
@@ -31,6 +31,9 @@ SHOWN = 20
 #: What the error log has: cause, kind, object, detail.
 LogEntry = tuple[int, int, int, int]
 
+#: Kind and number of what a failure is about.
+Object = tuple[str, int | None]
+
 #: Places of the fields of lanes 1 and 2.
 _AT = {name: field.lsb for name, field in STATE.fields.items()}
 
@@ -46,6 +49,14 @@ class Left(NamedTuple):
     number: int
     text: str
     cq: int | None = None
+
+
+class Teller(NamedTuple):
+    """Tells how an object of a kind stands in the model; ``limit``: how many there are."""
+
+    kind: str
+    limit: int
+    tell: Callable[[int], list[str]]
 
 
 class NeedCommandError(Exception):
@@ -70,10 +81,6 @@ class Check:
     def counters(self) -> dict[Reg, int]:
         """What the counters must show when all is quiet."""
         return {}
-
-    def logged(self) -> list[LogEntry]:
-        """What it expects in the error log."""
-        return []
 
 
 class Context:
@@ -107,7 +114,10 @@ class Context:
         self.solicited = [0] * params.num_cq
         #: Cycle of the step that brought the CQ into its error state.
         self.failed_at = [-1] * params.num_cq
+        #: What the error log must say.
+        self.log: list[LogEntry] = []
         self._mask = (1 << params.idx_w) - 1
+        self.tellers = [Teller("CQ", params.num_cq, self._tell_cq)]
 
     # -- failing -----------------------------------------------------------------------------------
 
@@ -119,16 +129,18 @@ class Context:
         *,
         diff: Difference | None = None,
         rule: str = "",
-        obj: tuple[str, int | None] | None = None,
+        objs: Sequence[Object] | None = None,
         more: Iterable[str] = (),
     ) -> NoReturn:
         """Raise :class:`Mismatch`, with everything that helps to find the cause.
 
-        ``cq``: the CQ that it is about, ``obj``: another object. ``diff``: the value that is wrong.
-        ``rule``: default: that of the check that is at work. ``more``: lines after the first one.
+        ``cq``: the CQ that it is about, ``objs``: other objects, the first one of which is named.
+        ``diff``: the value that is wrong. ``rule``: default: that of the check that is at work.
+        ``more``: lines after the first one.
         """
-        known = cq is not None and cq < self.params.num_cq
-        kind, number = obj if obj is not None else ("CQ" if known else "", cq)
+        if objs is None:
+            objs = [("CQ" if cq is not None and cq < self.params.num_cq else "", cq)]
+        kind, number = objs[0] if objs else ("", None)
         if not rule:
             found = _RULE.findall(text)
             rule = ", ".join(dict.fromkeys(found)) if found else self.rules
@@ -140,8 +152,13 @@ class Context:
         if diff is None and rule and not _RULE.search(text):
             parts.append(f" ({rule})")
         lines = [f"{''.join(parts)}; cycle {self.cycle}, seed {self.seed}", *more]
-        if known and cq is not None:
-            lines += self._story(cq, step)
+        if step is not None:
+            lines += [f"  step of the engine on lane {step.lane}:", f"    {describe_step(step)}"]
+            lines.append(f"    state before: {describe(step.lane, step.old)}")
+        for teller in self.tellers:
+            for obj, n in objs:
+                if obj == teller.kind and n is not None and n < teller.limit:
+                    lines += teller.tell(n)
         raise Mismatch(
             "\n".join(lines),
             obj=kind,
@@ -153,25 +170,32 @@ class Context:
             cycle=self.cycle,
         ) from None
 
-    def differ(self, text: str, step: Trace, want: int, state: str = "new") -> NoReturn:
-        """A state of lanes 0 to 2 is not the model's, ``want``."""
-        got = getattr(step, state)
-        found: Sequence[Difference | None] = differences(step.lane, got, want) or [None]
-        rule = rule_of(found[0].field, step.op) if found[0] is not None else ""
-        more = [f"  {one}" for one in found[1:]]
-        self.fail(text, step.cq, step, diff=found[0], rule=rule, more=more)
+    def compare(self, when: str, step: Trace, want: int) -> None:
+        """The state ``when``, "before" or "after", a step of lanes 0 to 2 must be ``want``."""
+        if (step.old if when == "before" else step.new) != want:
+            self.differ(when, step, want)
 
-    def _story(self, cq: int, step: Trace | None) -> list[str]:
-        lines = []
-        if step is not None:
-            lines += [f"  step of the engine on lane {step.lane}:", f"    {describe_step(step)}"]
-            lines.append(f"    state before: {describe(step.lane, step.old)}")
-        lane = step.lane if step is not None else 2
-        model = self.producer_state(cq) if lane == 0 else self.encode(cq)
-        lines.append(f"  CQ {cq} in the model: {describe(lane, model)}")
-        lines.append(f"  last steps of CQ {cq}:")
-        recent = list(self.history[cq])[-SHOWN:]
-        return lines + ([f"    {describe_step(s)}" for s in recent] or ["    none"])
+    def differ(
+        self, when: str, step: Trace, want: int, *objs: Object, hidden: int = 0, told: str = ""
+    ) -> NoReturn:
+        """A state is not ``want``; bits of ``hidden`` do not count. ``objs``: of the step, default:
+        its CQ; ``told``: what is added to the message.
+        """
+        got = step.old if when == "before" else step.new
+        found: Sequence[Difference | None] = differences(step.lane, got, want, hidden) or [None]
+        first = found[0]
+        rule = rule_of(first.field, step.op) if first is not None and step.lane <= 2 else ""
+        text = f"state {when} the step differs from the model{told}"
+        more = [f"  {one}" for one in found[1:]]
+        cq = None if objs else step.cq
+        self.fail(text, cq, step, diff=first, rule=rule, objs=objs or None, more=more)
+
+    def _tell_cq(self, cq: int) -> list[str]:
+        return [
+            f"  CQ {cq} in the model: {describe(2, self.encode(cq))}",
+            f"    producer: {describe(0, self.producer_state(cq))}",
+            *latest(self.history[cq]),
+        ]
 
     # -- encoding ----------------------------------------------------------------------------------
 
@@ -222,10 +246,10 @@ class Context:
             return None
         raise NeedCommandError
 
-    def command_for(self, cq: int, *which: codes.Command) -> Command | None:
-        """The command in flight if it is one of ``codes`` for this CQ."""
+    def command_for(self, number: int, *which: int) -> Command | None:
+        """The command in flight if it is one of ``which`` for this object."""
         command = self.command()
-        if command is not None and command.code in which and command.args[0] == cq:
+        if command is not None and command.code in which and command.args[0] == number:
             return command
         return None
 
@@ -239,6 +263,12 @@ def look_patience(num_cq: int, waiting: int) -> int:
     ``waiting`` others do (docs/interfaces.md).
     """
     return 2 * num_cq + 48 * waiting
+
+
+def latest(history: Iterable[Trace]) -> list[str]:
+    """The latest steps of an object."""
+    recent = [f"    {describe_step(step)}" for step in list(history)[-SHOWN:]]
+    return ["  last steps:", *(recent or ["    none"])]
 
 
 def steps_left(steps: Iterable[Trace]) -> Iterator[Left]:

@@ -84,6 +84,12 @@ def name_of(kind: type[IntEnum], code: int) -> str:
         return f"{code:#x}"
 
 
+def coded(field: str, kind: type[IntEnum], got: int, *want: int, none: str = "") -> Difference:
+    """A code that is not one of those wanted, by name; ``none``: what is told if nothing is."""
+    names = " or ".join(name_of(kind, code) for code in sorted(want))
+    return Difference(field, name_of(kind, got), names or none)
+
+
 # -- trace states ----------------------------------------------------------------------------------
 
 #: Layouts of the states of each lane, as the register description has them.

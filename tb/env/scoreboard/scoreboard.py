@@ -20,23 +20,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from models.codes import ModelError
 from models.layouts import NO_QP
 from models.params import Params
 from tb.env.defs import TRC_RECV_POST, Cause, Reg
 from tb.env.harness.records import Asked, Command, Record, Trace
-from tb.env.scoreboard.context import Context, Left, LogEntry, NeedCommandError
+from tb.env.scoreboard.context import Context, Left, LogEntry, NeedCommandError, Object
 from tb.env.scoreboard.explain import Mismatch, describe, differences
-from tb.env.scoreboard.table import (
-    ANY_QP,
-    CQ,
-    QP,
-    QUEUE,
-    SRQ,
-    EngineChecks,
-    Step,
-    checks_of,
-    logged,
-)
+from tb.env.scoreboard.table import ANY_QP, CQ, QP, QUEUE, SRQ, EngineChecks, Step, checks_of
 
 __all__ = ["ALLOWANCES", "Mismatch", "Scoreboard"]
 
@@ -164,20 +155,28 @@ class Scoreboard:
         if row.of is not CQ or record.cq >= self.params.num_cq:
             self._exists(record, row)
         self.ctx.rules = row.check.rules
-        for run in row.run:
-            run(record)
+        try:
+            for run in row.run:
+                run(record)
+        except ModelError as error:
+            kind = self._kind(record, row)
+            objs: list[Object] = [] if kind is ANY_QP else [(kind, record.cq)]
+            self.ctx.fail(str(error), step=record, objs=objs)
+
+    @staticmethod
+    def _kind(record: Trace, row: Step) -> str:
+        shared = row.of is QUEUE and TRC_RECV_POST["shared"].get(record.operand)
+        return SRQ if shared else QP if row.of is QUEUE else row.of
 
     def _exists(self, record: Trace, row: Step) -> None:
         """A step is of an object that there is; only those of CQs call back."""
-        kind, number = row.of, record.cq
-        if kind is QUEUE:
-            kind = SRQ if TRC_RECV_POST["shared"].get(record.operand) else QP
+        kind, number = self._kind(record, row), record.cq
         if number >= self._limits[kind] and not (kind is ANY_QP and number == NO_QP):
             name = QP if kind is ANY_QP else kind
             self.ctx.fail(f"trace: step of {name} {number}, which is out of range")
         if kind is not CQ and (record.event or record.event_status):
             text = "callback in a step that is not of a CQ"
-            self.ctx.fail(text, obj=(kind, number), rule="CQ-06")
+            self.ctx.fail(text, objs=[(kind, number)], rule="CQ-06")
 
     def _look(self) -> None:
         """Bounds of time."""
@@ -285,7 +284,7 @@ class Scoreboard:
 
     def log(self) -> list[LogEntry]:
         """What was done wrong and must be in the error log: cause, kind, object, detail."""
-        return logged(self.checks.all)
+        return self.ctx.log
 
     def log_maybe(self) -> list[LogEntry]:
         """Entries that may be there as well: the order of events does not show at the ports."""

@@ -10,8 +10,7 @@ the model makes it from the post.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from itertools import chain
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from models import codes
@@ -34,8 +33,7 @@ from tb.env.scoreboard.host.pages import PageWrites
 from tb.env.scoreboard.keys.access import AccessChecks
 from tb.env.scoreboard.keys.commands import KeyCommands
 from tb.env.scoreboard.keys.context import KeyContext
-from tb.env.scoreboard.keys.peer import PeerChecks
-from tb.env.scoreboard.keys.requests import KeyChecks
+from tb.env.scoreboard.keys.requests import KeyChecks, PeerChecks
 from tb.env.scoreboard.post.commands import QpCommands
 from tb.env.scoreboard.post.context import QpContext
 from tb.env.scoreboard.post.dispatch import DispatchChecks
@@ -134,7 +132,7 @@ class CoreChecks:
         self.credits = credits_ = PortCredits(ctx)
         self.completions = completions = CompletionChecks(ctx, credits_)
         self.memory = memory = MemoryChecks(ctx, doorbells, completions)
-        control = CqCommands(ctx, completions, credits_, doorbells, memory)
+        control = CqCommands(ctx, completions, credits_, doorbells, memory, lambda _: False)
         self.commands = commands = Commands(ctx, {}, control)
         self.steps = StepChecks(ctx, completions, credits_, doorbells, memory, control)
         self.all: list[Check] = [
@@ -346,8 +344,3 @@ Checks = CoreChecks | EngineChecks
 def checks_of(ctx: Context) -> Checks:
     """The checks of a build: one without queue pairs is the completion core."""
     return EngineChecks(ctx) if ctx.params.num_qp else CoreChecks(ctx)
-
-
-def logged(checks: Iterable[Check]) -> list[LogEntry]:
-    """What the checks expect in the error log."""
-    return list(chain.from_iterable(check.logged() for check in checks))

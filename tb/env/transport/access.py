@@ -10,7 +10,6 @@ Requests to QPs that are not named are never checked and move nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from models.post.post import TARGET_SLOT, Post, Segment
@@ -19,24 +18,18 @@ from tb.env.agents.access import CheckAgent, Judgement
 from tb.env.agents.base import Pending
 from tb.env.defs import CheckKind, CqeStatus, PostFlag, Verdict
 from tb.env.harness.harness import Harness
-from tb.env.harness.records import AccessCheck, AccessVerdict
+from tb.env.harness.records import AccessVerdict
 from tb.env.harness.schedule import Schedule
 from tb.env.host.memory import HostMemory
-
-MOST_BYTES = 1 << 20  # longest payload that is moved
+from tb.env.transport.reports import MOST_BYTES, Errand, Served
 
 
 @dataclass(eq=False)
-class Access:
-    """A Read or Write that arrives at the QP ``qp``."""
+class Access(Errand):
+    """A Read or Write that arrives at the QP ``qp``. Nothing is moved of one that is withdrawn."""
 
     qp: int
     post: Post
-    settled: Callable[[int], None] | None = None
-    """Told once what becomes of it: 0 done, else the status for its requester."""
-    withdrawn: bool = False
-    """Its requester does not wait for it any more: nothing is moved."""
-    judgement: Judgement | None = None
 
     @property
     def kind(self) -> CheckKind:
@@ -50,23 +43,18 @@ class Access:
         """Address and key at ``qp``; its length does not count."""
         return Segment.decode(self.post.slots[TARGET_SLOT])
 
-    def settle(self, status: int) -> None:
-        """Tells the requester, if there is one and it does not know."""
-        settled, self.settled = self.settled, None
-        if settled is not None:
-            settled(status)
 
-
-class Responder:
-    """The responding side of all QPs. Settings are attributes; they apply from then on."""
+class Responder(Served):
+    """The responding side of all QPs; Reads and Writes to those that it serves are checked.
+    Settings are attributes; they apply from then on.
+    """
 
     def __init__(self, agent: CheckAgent, memory: HostMemory) -> None:
+        super().__init__()
         self._agent = agent
         self._memory = memory
         self._clock = Schedule(lambda: self._harness)
         agent.busy = lambda: self._clock.busy
-        #: QPs whose memory is accessed by their peers' requests; None: all.
-        self.enabled: set[int] | None = set()
         #: Granted requests move their payload in host memory (at most ``MOST_BYTES`` each).
         self.move = True
         self.clear()
@@ -85,17 +73,6 @@ class Responder:
         return harness
 
     # -- what a test can do ------------------------------------------------------------------------
-
-    def enable(self, *qps: int) -> None:
-        """Reads and Writes to these QPs (none given: to every QP) are checked from now on."""
-        if not qps:
-            self.enabled = None
-        elif self.enabled is not None:
-            self.enabled |= set(qps)
-
-    def serves(self, qp: int) -> bool:
-        """Reads and Writes to this QP are checked."""
-        return self.enabled is None or qp in self.enabled
 
     def post_check(
         self,
@@ -132,16 +109,11 @@ class Responder:
 
     # -- from the recorder -------------------------------------------------------------------------
 
-    def checked(self, _: AccessCheck) -> None:
-        """A check was taken."""
-        self._agent.taken()
-
     def answered(self, record: AccessVerdict) -> None:
         """A check was answered."""
         judgement, note = self._agent.answered(record)
         self.judgements.append(judgement)
         if isinstance(note, Access):
-            note.judgement = judgement
             if judgement.granted and not note.withdrawn:
                 self._execute(note)
             note.settle(CqeStatus.SUCCESS if judgement.granted else CqeStatus.TRANSPORT_ERROR)

@@ -10,26 +10,23 @@ that are not named are never asked.
 
 from __future__ import annotations
 
-import random
 from collections import defaultdict, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from models.post.post import Segment
 from tb.env.agents.base import Pending
 from tb.env.agents.receive import Answer, RecvDoneAgent, RecvRequestAgent
 from tb.env.defs import CqeStatus, Scatter
-from tb.env.harness.harness import Channel, Harness
-from tb.env.harness.records import RecvDone, RecvRequest, ScatterAnswer
-from tb.env.harness.schedule import LEAD, Schedule
-from tb.env.harness.streams import stream
+from tb.env.harness.harness import Channel
+from tb.env.harness.records import ScatterAnswer
+from tb.env.harness.schedule import LEAD
 from tb.env.host.memory import HostMemory
-
-MOST_BYTES = 1 << 20  # longest payload that is moved
+from tb.env.transport.reports import MOST_BYTES, Errand, Job, Line, Reporter, Served
 
 
 @dataclass(eq=False)
-class Arrival:
+class Arrival(Errand):
     """A message on its way into a buffer."""
 
     qp: int
@@ -39,31 +36,17 @@ class Arrival:
     token: int = 0
     data: bytes | None = None
     """The payload, ``length`` bytes, if it is to be moved."""
-    settled: Callable[[int], None] | None = None
-    """Told once what becomes of it: 0 received, else the status for its sender."""
     at: int = 0
     """Cycle in which it arrives."""
     tries: int = 0
-    withdrawn: bool = False
-    """Its sender does not wait for it any more."""
-
-    def settle(self, status: int) -> None:
-        """Tells the sender, if there is one and it does not know."""
-        settled, self.settled = self.settled, None
-        if settled is not None:
-            settled(status)
 
 
 @dataclass(eq=False)
-class Taken:
-    """A buffer that was taken and not reported."""
+class Taken(Job):
+    """A buffer that was taken and not reported; in ``ends`` the whole message is in place."""
 
     answer: Answer
     arrival: Arrival
-    status: int = 0
-    ends: int = 0
-    """Cycle in which the whole message is in place, and of the report."""
-    reported: bool = False
 
     @property
     def qp(self) -> int:
@@ -77,103 +60,53 @@ class Taken:
 
 
 @dataclass
-class _Qp:
-    taken: deque[Taken] = field(default_factory=deque)
+class _Qp(Line[Taken]):
     inbox: deque[Arrival] = field(default_factory=deque)
     """Messages in order; the first one is being asked for."""
     asking: bool = False
-    held: bool = False
-    ended: bool = False
-    last: int = 0
-    """Latest cycle of a report."""
 
 
-#: Told of each buffer taken: the status to report, or None to leave that to the receiver.
-Inject = Callable[[Taken], int | None]
-
-
-class Receiver:
-    """The receiving side of all QPs. Settings are attributes; they apply from then on."""
+class Receiver(Reporter[Taken], Served):
+    """The receiving side of all QPs; Sends to those that it serves take buffers. ``inject``,
+    ``latency`` and errors are of the buffers taken.
+    """
 
     def __init__(
         self, seed: int, rreq: RecvRequestAgent, rdone: RecvDoneAgent, memory: HostMemory
     ) -> None:
-        self._seed = seed
+        super().__init__(seed, "receiver", rdone, Channel.RLOOP, Channel.RLOOP_FAIL)
+        Served.__init__(self)
         self._rreq = rreq
-        self._rdone = rdone
         self._memory = memory
         rreq.busy = lambda: self.busy
-        rdone.busy = lambda: self.busy
-        self._clock = Schedule(lambda: self._harness)
-        #: QPs that take the Sends of their peers; None: all.
-        self.enabled: set[int] | None = set()
-        #: Cycles from an answer to the report: from, to.
-        self.latency = (1, 200)
         #: Cycles from NOT_READY to the next request for the same message: from, to.
         self.retry = (16, 200)
         #: Requests for one message at most; then its sender gets TRANSPORT_ERROR. None: no end.
         self.tries: int | None = None
-        #: Share of buffers that are reported with an error, and with which status.
-        self.error_rate = 0.0
-        self.error_status: int = CqeStatus.TRANSPORT_ERROR
         #: One of these is reported for a buffer that is too short.
         self.length_status: tuple[int, ...] = (
             CqeStatus.SUCCESS,
             CqeStatus.CANCELED,
             CqeStatus.TRANSPORT_ERROR,
         )
-        self.inject: Inject | None = None
-        #: Without it nothing is reported, except by :meth:`report`.
-        self.automatic = True
         #: Payloads are written to host memory, as the scatter list says.
         self.fill = False
         self.clear()
 
     def clear(self) -> None:
-        """After a reset: nothing is under way."""
-        self._rng = stream(self._seed, "receiver")
+        super().clear()
         self._qps: defaultdict[int, _Qp] = defaultdict(_Qp)
-        self._clock.clear()
-        self._loop = False
-        self._loop_waiting = 0
         #: All answers, in order.
         self.answers: list[Answer] = []
-
-    @property
-    def rng(self) -> random.Random:
-        """The receiver's own stream of random numbers."""
-        return self._rng
-
-    @property
-    def _harness(self) -> Harness:
-        harness: Harness = self._rdone.harness
-        return harness
-
-    @property
-    def busy(self) -> bool:
-        """Requests or reports are still to come by themselves."""
-        return self._clock.busy or self._loop_waiting > 0
-
-    def outstanding(self, qp: int) -> list[Taken]:
-        """Buffers that a QP has taken and that were not reported, in tag order."""
-        return list(self._qps[qp].taken)
 
     def ended(self, qp: int) -> bool:
         """The engine has ended the connection of a QP, and the host has made no other one."""
         return self._qps[qp].ended
 
+    def line(self, qp: int) -> _Qp:
+        return self._qps[qp]
+
     # -- what a test can do ------------------------------------------------------------------------
-
-    def enable(self, *qps: int) -> None:
-        """Sends to these QPs (none given: to every QP) take buffers from now on."""
-        if not qps:
-            self.enabled = None
-        elif self.enabled is not None:
-            self.enabled |= set(qps)
-
-    def serves(self, qp: int) -> bool:
-        """Sends to this QP take buffers."""
-        return self.enabled is None or qp in self.enabled
 
     def post_request(
         self,
@@ -204,37 +137,20 @@ class Receiver:
         tag that is not the oldest is reported as it is, for the engine to refuse.
         """
         state = self._qps[qp]
-        if tag is not None and (not state.taken or state.taken[0].tag != tag):
-            self._rdone.send(qp, tag, status or 0, at_cycle=at)
+        if tag is not None and (not state.queue or state.queue[0].tag != tag):
+            self._done.send(qp, tag, status or 0, at_cycle=at)
             return
         if status is not None:
-            state.taken[0].status = status
+            state.queue[0].status = status
         self._send(state, at or 0)
-
-    def hold(self, qp: int) -> None:
-        """Nothing of this QP is reported or asked again until :meth:`release`."""
-        self._qps[qp].held = True
 
     def release(self, qp: int) -> None:
         """What was held goes on now."""
         state = self._qps[qp]
         state.held = False
         if self.automatic:
-            self._report_soon(state, 1)
+            self._soon(state, 1)
         self._ask_next(state)
-
-    def loopback(
-        self, latency: int | None, *, mask: int = 0, match: int = 0, status: int = 2
-    ) -> None:
-        """Buffers taken from now on are reported by the harness, in order, ``latency`` cycles after
-        their answers at the earliest; None ends that. Those fail with ``status`` whose address of
-        slot 0, its low 32 bits masked with ``mask`` (not 0), is ``match``. Nothing is filled.
-        """
-        assert not self._clock.busy, "buffers are under way"
-        self._loop = latency is not None
-        word = 0 if latency is None else 1 | status << 8 | latency << 16
-        self._harness.configure(Channel.RLOOP_FAIL, mask | match << 32)
-        self._harness.configure(Channel.RLOOP, word)
 
     # -- from the sending half ---------------------------------------------------------------------
 
@@ -269,17 +185,13 @@ class Receiver:
         """
         state = self._qps[qp]
         state.ended = True
-        for taken in state.taken:
+        for taken in state.queue:
             if self.automatic and taken.ends > cycle:
                 taken.status = CqeStatus.CANCELED
         if self.automatic and not state.held:
-            self._report_soon(state, 8)
+            self._soon(state, 8)
 
     # -- from the recorder -------------------------------------------------------------------------
-
-    def requested(self, _: RecvRequest) -> None:
-        """A request was taken."""
-        self._rreq.taken()
 
     def answered(self, record: ScatterAnswer) -> None:
         """A request was answered."""
@@ -303,11 +215,6 @@ class Receiver:
             self._take(state, Taken(answer, arrival))
         if mine:
             self._ask_next(state)
-
-    def done(self, record: RecvDone) -> None:
-        """A report was taken."""
-        if not self._rdone.sent(record):
-            self._loop_waiting -= 1
 
     # -- execution ---------------------------------------------------------------------------------
 
@@ -334,9 +241,8 @@ class Receiver:
             self._ask(arrival)
 
     def _ask_later(self, state: _Qp) -> None:
-        self._clock.at(
-            self._harness.cycle + self._rng.randint(*self.retry), lambda _: self._ask_next(state)
-        )
+        at = self._harness.cycle + self._rng.randint(*self.retry)
+        self._clock.at(at, lambda _: self._ask_next(state))
 
     def _take(self, state: _Qp, taken: Taken) -> None:
         if self._loop:
@@ -347,7 +253,7 @@ class Receiver:
         taken.status = self._outcome(state, taken)
         delay = self._rng.randint(1, 8) if state.ended else self._rng.randint(*self.latency)
         taken.ends = state.last = max(cycle + delay, state.last)
-        state.taken.append(taken)
+        state.queue.append(taken)
         if self.automatic and not state.held:
             self._schedule(state, taken)
 
@@ -363,31 +269,14 @@ class Receiver:
             return self.error_status
         return CqeStatus.SUCCESS
 
-    def _schedule(self, state: _Qp, taken: Taken) -> None:
-        def report(at: int) -> None:
-            # What was scheduled a second time ends at another time, or is over.
-            if taken.ends == at and not state.held:
-                while not taken.reported:
-                    self._send(state, at)
-
-        self._clock.at(taken.ends, report)
-
-    def _report_soon(self, state: _Qp, most: int) -> None:
-        """Everything that a QP has taken is reported soon, in order."""
-        at = self._harness.cycle
-        for taken in state.taken:
-            at = min(at + self._rng.randint(1, most), max(taken.ends, at))
-            taken.ends = state.last = at
-        for taken in list(state.taken):
-            self._schedule(state, taken)
-
-    def _send(self, state: _Qp, at: int) -> None:
-        taken = state.taken.popleft()
+    def _send(self, state: Line[Taken], at: int) -> Taken:
+        taken = state.queue.popleft()
         taken.reported = True
         received = taken.status == CqeStatus.SUCCESS and taken.answer.code == Scatter.SCATTER
         self._fill(taken, received)
-        self._rdone.send(taken.qp, taken.tag, taken.status, at_cycle=at)
+        self._done.send(taken.qp, taken.tag, taken.status, at_cycle=at)
         taken.arrival.settle(CqeStatus.SUCCESS if received else CqeStatus.TRANSPORT_ERROR)
+        return taken
 
     def _fill(self, taken: Taken, received: bool) -> None:
         """Moves the payload; of a message that was not received a random part of it."""
@@ -402,9 +291,5 @@ class Receiver:
         at = 0
         for segment in taken.answer.segments:
             part = data[at : min(at + segment.length, left)]
-            self._write(segment, part)
-            at += segment.length
-
-    def _write(self, segment: Segment, part: bytes) -> None:
-        if part:
             self._memory.write(segment.address, part)
+            at += segment.length

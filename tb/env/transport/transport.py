@@ -10,31 +10,21 @@ At full rate :meth:`Transport.loopback` lets the harness report by itself (tb/hd
 
 from __future__ import annotations
 
-import random
 from collections import defaultdict, deque
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from heapq import heappop, heappush
-from typing import TYPE_CHECKING, NamedTuple
-
-import cocotb
-from cocotb.triggers import Event
+from functools import partial
+from typing import NamedTuple
 
 from models.post.post import TARGET_SLOT, Post, Segment
 from models.verbs import VERBS
 from tb.env.agents.transport import ConnAgent, DoneAgent
 from tb.env.defs import POST, TERM, WORK_USER, CqeStatus, PostFlag
-from tb.env.harness.harness import Channel, Harness
-from tb.env.harness.records import DoneReport, TermRequest, WorkBeat
-from tb.env.harness.streams import stream
+from tb.env.harness.harness import Channel
+from tb.env.harness.records import TermRequest, WorkBeat
 from tb.env.transport.access import Access, Responder
 from tb.env.transport.receive import Arrival, Receiver
+from tb.env.transport.reports import Job, Line, Reporter
 
-if TYPE_CHECKING:
-    from cocotb.task import Task
-
-_LEAD = 16  # cycles between giving a report to the harness and its earliest cycle
-_STEP = 64  # most cycles that the pump sleeps
 _SENDS = frozenset(opcode for opcode, verb in VERBS.items() if verb.message)
 _ACCESSES = frozenset(opcode for opcode, verb in VERBS.items() if verb.access is not None)
 
@@ -52,9 +42,9 @@ class Message(NamedTuple):
     solicited: bool
 
 
-@dataclass
-class Request:
-    """A remote request that the transport has taken."""
+@dataclass(eq=False)
+class Request(Job):
+    """A remote request that the transport has taken. It waits for the peer to receive or do it."""
 
     qp: int
     tag: int
@@ -63,18 +53,13 @@ class Request:
     word: int
     taken: int
     """Cycle of the work beat."""
-    status: int = 0
     skipped: bool = False
     """Not executed, because of an earlier error or the end of the connection."""
     executes: int = 0
-    ends: int = 0
-    reported: bool = False
     message: Arrival | None = None
     """On its way into a buffer of the peer."""
     access: Access | None = None
     """On its way to the memory of the peer."""
-    waiting: bool = False
-    """Nothing is reported before the peer has received it, or done it."""
 
     @property
     def post(self) -> Post:
@@ -93,14 +78,8 @@ class Request:
 
 
 @dataclass
-class _Qp:
-    queue: deque[Request] = field(default_factory=deque)
-    """Taken and not reported, in tag order."""
+class _Qp(Line[Request]):
     failed: bool = False
-    ended: bool = False
-    held: bool = False
-    last: int = 0
-    """Latest cycle of a report."""
     line: deque[Request] = field(default_factory=deque)
     """To a peer that responds, and not begun there: in tag order."""
     begun: list[Request] = field(default_factory=list)
@@ -109,53 +88,28 @@ class _Qp:
     """Latest cycle in which a request began there."""
 
 
-#: Told of each remote request: the status to report, or None to leave that to the transport.
-Inject = Callable[[Request], int | None]
-
-
-class Transport:
-    """All QPs' connections. Settings are attributes; they apply to requests taken from then on."""
+class Transport(Reporter[Request]):
+    """All QPs' connections. ``inject``, ``latency`` and errors are of remote requests."""
 
     def __init__(
-        self,
-        seed: int,
-        done: DoneAgent,
-        conn: ConnAgent,
-        receiver: Receiver,
-        responder: Responder,
+        self, seed: int, done: DoneAgent, conn: ConnAgent, receiver: Receiver, responder: Responder
     ) -> None:
-        self._seed = seed
+        super().__init__(seed, "transport", done, Channel.LOOP, Channel.LOOP_FAIL)
         #: The responding side; ``responder.enable(qp)`` makes Reads and Writes be checked there.
         self.responder = responder
         #: The receiving side; ``receiver.enable(qp)`` makes Sends take buffers there.
         self.receiver = receiver
-        self._done = done
         self._conn = conn
-        done.busy = lambda: self.busy
-        #: Cycles from a work beat to its report: from, to.
-        self.latency = (1, 200)
-        #: Share of requests that fail, and with which status.
-        self.error_rate = 0.0
-        self.error_status: int = CqeStatus.TRANSPORT_ERROR
         #: One of these is reported for a request after one that failed, or after a terminate.
         self.after_error: tuple[int, ...] = (CqeStatus.CANCELED,)
-        self.inject: Inject | None = None
-        #: Without it nothing is reported, except by :meth:`report`.
-        self.automatic = True
         self.clear()
 
     def clear(self) -> None:
         """After a reset: nothing is under way, nothing arrived."""
         self.receiver.clear()
         self.responder.clear()
-        self._rng = stream(self._seed, "transport")
+        super().clear()
         self._qps: defaultdict[int, _Qp] = defaultdict(_Qp)
-        self._heap: list[tuple[int, int, Request]] = []
-        self._order = 0
-        self._pump: Task[None] | None = None
-        self._wake = Event()
-        self._loop = False
-        self._loop_waiting = 0
         #: Messages by the QP at which they arrived.
         self.arrived: defaultdict[int, list[Message]] = defaultdict(list)
         #: Requests taken: remote ones, local ones.
@@ -164,36 +118,16 @@ class Transport:
         #: QPs that were to be terminated, in order, with the state that they had entered.
         self.terminated: list[tuple[int, int]] = []
 
-    @property
-    def rng(self) -> random.Random:
-        """The transport's own stream of random numbers."""
-        return self._rng
-
-    @property
-    def _harness(self) -> Harness:
-        harness: Harness = self._done.harness
-        return harness
-
-    @property
-    def busy(self) -> bool:
-        """Reports are still to come by themselves."""
-        return bool(self._heap) or self._loop_waiting > 0
-
-    def outstanding(self, qp: int) -> list[Request]:
-        """Requests of a QP that were taken and not reported, in tag order."""
-        return list(self._qps[qp].queue)
+    def line(self, qp: int) -> _Qp:
+        return self._qps[qp]
 
     # -- what a test can do ------------------------------------------------------------------------
-
-    def hold(self, qp: int) -> None:
-        """Nothing of this QP is reported until :meth:`release`."""
-        self._qps[qp].held = True
 
     def release(self, qp: int) -> None:
         """What was held is reported now."""
         state = self._qps[qp]
         state.held = False
-        self._schedule_all(state, 1)
+        self._soon(state, 1)
 
     def report(self, qp: int, status: int | None = None) -> Request:
         """Reports the oldest outstanding request of a QP at once."""
@@ -211,19 +145,6 @@ class Transport:
         state = self._qps[qp]
         state.failed = state.ended = False
         self.receiver.connected(qp)
-
-    def loopback(
-        self, latency: int | None, *, mask: int = 0, match: int = 0, status: int = 2
-    ) -> None:
-        """Requests taken from now on are reported by the harness, in order, ``latency`` cycles
-        after their beats at the earliest; None ends that. Those fail with ``status`` whose context,
-        its low 32 bits masked with ``mask`` (not 0), is ``match``. No message arrives anywhere.
-        """
-        assert not self._heap, "requests are under way"
-        self._loop = latency is not None
-        word = 0 if latency is None else 1 | status << 8 | latency << 16
-        self._harness.configure(Channel.LOOP_FAIL, mask | match << 32)
-        self._harness.configure(Channel.LOOP, word)
 
     # -- from the recorder -------------------------------------------------------------------------
 
@@ -246,16 +167,13 @@ class Transport:
         state.last = request.ends
         state.queue.append(request)
         if self._is_executed(request) and self.responder.serves(request.peer):
-            self._line_up(state, request)
+            request.waiting = True
+            state.line.append(request)
+            self._begin_next(state)
         elif self._is_received(request):
             self._send_message(request)
         elif self.automatic and not state.held:
-            self._schedule(request)
-
-    def done(self, record: DoneReport) -> None:
-        """A report was taken."""
-        if not self._done.sent(record):
-            self._loop_waiting -= 1
+            self._schedule(state, request)
 
     def term(self, record: TermRequest) -> None:
         """The engine ends a connection: what has not been executed is not executed any more, and
@@ -271,7 +189,7 @@ class Transport:
                 request.skipped = True
                 request.status = self._rng.choice(self.after_error)
         if self.automatic and not state.held:
-            self._schedule_all(state, 8)
+            self._soon(state, 8)
         self.receiver.terminated(qp, record.cycle)
 
     # -- execution ---------------------------------------------------------------------------------
@@ -290,39 +208,7 @@ class Transport:
             state.failed = True
         return status
 
-    def _schedule_all(self, state: _Qp, most: int) -> None:
-        """Everything of a QP ends soon, in order."""
-        at = self._harness.cycle
-        for request in list(state.queue):
-            if request.waiting:
-                return
-            if not request.reported:
-                at = min(at + self._rng.randint(1, most), max(request.ends, at))
-                state.last = request.ends = at
-                self._schedule(request)
-
-    def _schedule(self, request: Request) -> None:
-        self._order += 1
-        heappush(self._heap, (request.ends, self._order, request))
-        if request.ends <= self._harness.cycle + _LEAD:
-            self._send_due()
-        elif self._pump is None:
-            self._pump = cocotb.start_soon(self._run())
-        else:
-            self._wake.set()
-
-    def _send_due(self) -> None:
-        limit = self._harness.cycle + _LEAD
-        heap = self._heap
-        while heap and heap[0][0] <= limit:
-            at, _, request = heappop(heap)
-            # What was put into the heap a second time ends at another time, or is over.
-            state = self._qps[request.qp]
-            if request.ends == at and not state.held:
-                while not request.reported and not state.queue[0].waiting:
-                    self._send(state, at)
-
-    def _send(self, state: _Qp, at: int) -> Request:
+    def _send(self, state: Line[Request], at: int) -> Request:
         request = state.queue.popleft()
         request.reported = True
         self._done.send(request.qp, request.tag, request.status, at_cycle=at)
@@ -376,8 +262,8 @@ class Transport:
             with_token,
             Segment.decode(post.slots[TARGET_SLOT]).key if with_token else 0,
             data,
-            lambda status: self._settle(request, status),
-            at=request.executes,
+            request.executes,
+            settled=partial(self._settle, request),
         )
         self.receiver.arrive(request.message)
 
@@ -413,20 +299,15 @@ class Transport:
                 other.skipped = True
                 other.status = self._rng.choice(self.after_error)
         if self.automatic and not state.held:
-            self._schedule_all(state, 8)
+            self._soon(state, 8)
         self._begin_next(state)
 
     # -- Requests to a peer that responds ----------------------------------------------------------
 
-    def _line_up(self, state: _Qp, request: Request) -> None:
+    def _begin_next(self, state: _Qp) -> None:
         """To such a peer requests go in order, and none overtakes what came before it: a Send
         begins when everything before it is settled, a Read or Write when every Send is.
         """
-        request.waiting = True
-        state.line.append(request)
-        self._begin_next(state)
-
-    def _begin_next(self, state: _Qp) -> None:
         while state.line:
             request = state.line[0]
             accesses = request.opcode in _ACCESSES
@@ -437,30 +318,13 @@ class Transport:
             request.executes = state.front
             if accesses:
                 state.begun.append(request)
-                self._access(request)
+                settled = partial(self._settle, request)
+                request.access = Access(request.peer, request.post, settled=settled)
+                self.responder.arrive(request.access, request.executes)
             elif self.receiver.serves(request.peer):
                 state.begun.append(request)
                 self._send_message(request)
             else:
                 request.waiting = False
                 if self.automatic and not state.held:
-                    self._schedule_all(state, 8)
-
-    def _access(self, request: Request) -> None:
-        request.access = Access(
-            request.peer, request.post, lambda status: self._settle(request, status)
-        )
-        self.responder.arrive(request.access, request.executes)
-
-    async def _run(self) -> None:
-        """Gives the reports to the harness shortly before their time."""
-        harness = self._harness
-        heap = self._heap
-        while self._heap is heap:
-            self._send_due()
-            if heap:
-                now = harness.cycle
-                await harness.until(min(max(heap[0][0] - _LEAD, now + 1), now + _STEP))
-            else:
-                self._wake.clear()
-                await self._wake.wait()
+                    self._soon(state, 8)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 from models.codes import Cause, PostFlag
 from models.post.post import Post
@@ -26,6 +26,12 @@ from tb.sequences.bad_posts import FOREIGN_CAUSES, OWN_CAUSES, bad_post
 
 _FREE_FLAGS = ~(PostFlag.DEFER | PostFlag.SILENT_SUCCESS | PostFlag.READ_FENCE) & 0xFFFF
 _REST = 4  # looks without news that end the traffic
+
+
+class Busy(Protocol):
+    """What a task works on."""
+
+    busy: bool
 
 
 class PostLife(CarillonSequence):
@@ -291,13 +297,17 @@ class PostLife(CarillonSequence):
 
     # -- commands ----------------------------------------------------------------------------------
 
-    def _start(self, life: Life, action: Coroutine[Any, Any, None]) -> None:
+    def _start(self, thing: Busy | None, action: Coroutine[Any, Any, None]) -> None:
+        """A task on something, which is busy meanwhile."""
+
         async def run() -> None:
             await action
-            life.busy = False
+            if thing is not None:
+                thing.busy = False
             self._tasks -= 1
 
-        life.busy = True
+        if thing is not None:
+            thing.busy = True
         self._tasks += 1
         self.spawn(run())
 
@@ -410,27 +420,10 @@ class PostLife(CarillonSequence):
             and not any(life.unanswered or life.down for life in self.lives)
         )
 
-    async def _unrest(self) -> str:
-        """What is not at rest, for a message."""
-        busy = [f"{self._tasks} task(s)"] if self._tasks else []
-        busy += [f"agent {agent.name} not idle" for agent in self.env.agents if not agent.idle]
-        for life in self.lives:
-            if life.gone:
-                busy.append(f"QP {life.qp.number} is gone")
-                continue
-            state = await life.qp.query()
-            if life.unanswered or life.down or state.retired != state.tail:
-                busy.append(f"QP {life.qp.number}: {state}")
-        for consumer in self.consumers:
-            if consumer.told != consumer.polled or not consumer.check():
-                told = f"told {consumer.told} of {consumer.polled} polled"
-                busy.append(f"CQ {consumer.cq.number}: {told}, failed {consumer.failed}")
-        return "; ".join(busy) or "entries come again and again"
-
     async def _finish(self) -> None:
         """Everything retires, everything is polled, every callback returns."""
         env = self.env
-        self.env.mem.clear_faults()
+        env.mem.clear_faults()
         closed = rest = news = 0
         for _ in range(5000):
             closing = closed < 3 and self._resting()
@@ -445,7 +438,9 @@ class PostLife(CarillonSequence):
                 if told and all(state.retired == state.tail for state in states):
                     break
         else:
-            raise AssertionError(f"the traffic does not come to rest: {await self._unrest()}")
+            busy = [agent.name for agent in env.agents if not agent.idle]
+            states = [await life.qp.query() for life in self.lives if not life.gone]
+            raise AssertionError(f"no rest: {self._tasks} tasks, {busy}, {states}")
         # What has retired may still be on its way to memory.
         await env.drain()
         for consumer in self.consumers:

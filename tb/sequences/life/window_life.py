@@ -13,7 +13,7 @@ from tb.env.agents.control import CommandError
 from tb.env.defs import KEY, CqeStatus, Opcode, QpState, Result, Right
 from tb.env.host.windows import MemoryWindow
 from tb.env.scoreboard.keys.ledger import Asked, Message, Side
-from tb.sequences.life.window_objects import Link, Zone
+from tb.sequences.life.window_links import Link, Zone
 from tb.sequences.traffic.window_traffic import WindowTraffic
 
 _REFUSED = frozenset({int(CqeStatus.TRANSPORT_ERROR)})
@@ -134,7 +134,7 @@ class WindowLife(WindowTraffic):
         """Keys that no object has."""
         old = [key for key in self.ledger.gone if self.ledger.gone[key]]
         keys = [self.rng.getrandbits(32) | 0xFFF00000, zone.regions[1].key - _NEXT & 0xFFFFFFFF]
-        present = {keyed.key for keyed in self._facts}
+        present = {keyed.key for keyed in self._keyed}
         return keys + [key for key in old[-8:] if key not in present]
 
     async def _no_memory(self, link: Link, side: Side) -> None:
@@ -179,7 +179,7 @@ class WindowLife(WindowTraffic):
         context = 1 << 40 | self.serial()
         asked = await self.ask(link, side, region.make_fast_register(side.qp, context=context))
         if asked is not None:
-            self.given(region, asked)
+            self.given(region)
             asked = await self.bind(link, side, window, region, (0, 64), _BOTH)
         if asked is not None:
             post = self.make(side, Opcode.INVALIDATE, token=region.key)
@@ -207,7 +207,6 @@ class WindowLife(WindowTraffic):
         key = window.key
         here: Asked | None = None
         there: tuple[Asked | None, Message] | None = None
-        self._facts[window].taken += 1
         local_first = rng.random() < 0.3
         if local_first:
             here = await self.invalidate(link, side, window)

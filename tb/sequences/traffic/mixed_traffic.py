@@ -8,52 +8,41 @@ cycles of the next chunk.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import ClassVar
 
+from models.cq.queue import NdResultEx
 from tb.env.agents import Cpl
 from tb.env.agents.base import Pending
-from tb.env.agents.doorbell import WriteResult
-from tb.env.defs import ArmType, CqeType
+from tb.env.defs import CqeType
+from tb.env.host.consumer import Consumer, Habits
 from tb.env.host.cq import Cq, Eq
 from tb.sequences import CarillonSequence
 
 _TYPES = (CqeType.RECEIVE, CqeType.RECEIVE, CqeType.RECEIVE_AND_INVALIDATE, 0x0002, 0x0004)
-_INDEX, _RETURN = -1, -2  # doorbells that are no arm
-_ARMS = (ArmType.ANY, ArmType.SOLICITED, ArmType.ERRORS)
 
 
-@dataclass
 class _Queue:
-    """One CQ with what the transport and its consumer know of it."""
+    """One CQ with its consumer, and what the transport knows of it."""
 
-    cq: Cq
-    credits: int = 0
-    asked: list[tuple[Pending[bool], int]] = field(default_factory=list)
-    sent: int = 0
-    polled: int = 0
-    told: int = 0
-    freed: int = 0
-    returned: int = 0
-    return_at: int = 0
-    answers: list[tuple[Pending[WriteResult], int]] = field(default_factory=list)
+    def __init__(self, cq: Cq, habits: Habits) -> None:
+        self.cq = cq
+        self.consumer = Consumer(cq, habits, self._completed)
+        self.credits = 0
+        self.asked: list[tuple[Pending[bool], int]] = []
+        self.sent = 0
+
+    def _completed(self, number: int, result: NdResultEx) -> None:
+        polled = self.consumer.polled
+        want = number << 32 | polled
+        assert result.qp_context == want, (
+            f"CQ {number}: entry {polled - 1} holds {result.qp_context:#x}, not {want:#x}"
+        )
 
     @property
     def room(self) -> int:
         """Entries that may still be asked for; an index counts when its doorbell is answered."""
         asked = sum(count for _, count in self.asked)
-        return (1 << self.cq.log2) - (self.sent - self.freed) - self.credits - asked
-
-    def expect(self, answer: Pending[WriteResult]) -> None:
-        """A doorbell with what was polled so far, or a callback return."""
-        self.answers.append((answer, self.told))
-
-    def check(self) -> None:
-        """Looks at the answers that have come: all must be OKAY."""
-        while self.answers and self.answers[0][0].done:
-            answer, told = self.answers.pop(0)
-            assert answer.result == (0, 0), f"CQ {self.cq.number}: {answer.result}"
-            self.freed = told
+        return (1 << self.cq.log2) - (self.sent - self.consumer.freed) - self.credits - asked
 
 
 class MixedTraffic(CarillonSequence):
@@ -76,13 +65,7 @@ class MixedTraffic(CarillonSequence):
     silent = 0.03
     solicited = 0.3
     errors = 0.02
-    #: Per look of a consumer: probability to poll, to tell the index, to arm; arm types drawn
-    #: evenly.
-    poll = 0.7
-    tell = 0.3
-    arm = 0.5
-    #: A callback returns up to this many cycles after it was seen.
-    return_delay = 400
+    habits = Habits(poll=0.7, tell=0.3, arm=0.5, return_delay=400)
     #: Share of queues with typed reading (CQ-09), with re-arm on old (CQ-10), without reservation.
     typed = 0.25
     rearm_old = 0.25
@@ -90,15 +73,12 @@ class MixedTraffic(CarillonSequence):
 
     async def body(self) -> None:
         await self._create()
-        self._doorbells: list[tuple[int, _Queue, int]] = []
         harness = self.env.harness
         end = harness.cycle + self.duration
         while harness.cycle < end:
             begin = harness.cycle + 4
             self._produce(begin)
-            for queue in self.all:
-                self._consume(queue, begin)
-            self._ring()
+            self._consume(begin)
             await harness.until(begin + self.chunk - 4)
         await self._finish()
 
@@ -121,7 +101,7 @@ class MixedTraffic(CarillonSequence):
                 typed=rng.random() < self.typed,
                 rearm_old=rng.random() < self.rearm_old,
             )
-            self.all.append(_Queue(cq))
+            self.all.append(_Queue(cq, self.habits))
 
     # -- transport ---------------------------------------------------------------------------------
 
@@ -178,71 +158,25 @@ class MixedTraffic(CarillonSequence):
 
     # -- consumers ---------------------------------------------------------------------------------
 
-    def _poll(self, queue: _Queue, limit: int) -> int:
-        results = queue.cq.get_cq_results(limit)
-        for result in results:
-            queue.polled += 1
-            want = queue.cq.number << 32 | queue.polled
-            assert result.qp_context == want, (
-                f"CQ {queue.cq.number}: entry {queue.polled - 1} holds {result.qp_context:#x}, "
-                f"not {want:#x}"
-            )
-        return len(results)
-
-    def _consume(self, queue: _Queue, begin: int) -> None:
-        rng, cq = self.rng, queue.cq
-        queue.check()
-        if rng.random() < self.poll:
-            self._poll(queue, rng.choice((1, 4, 1 << 16)))
-        at = begin + rng.randrange(self.chunk)
-        if rng.random() < self.arm:
-            queue.told = queue.polled
-            self._doorbells.append((at, queue, rng.choice(_ARMS)))
-        elif rng.random() < self.tell and queue.told != queue.polled:
-            queue.told = queue.polled
-            self._doorbells.append((at, queue, _INDEX))
-        if len(cq.callbacks) > queue.returned:
-            if not queue.return_at:
-                queue.return_at = begin + rng.randint(0, self.return_delay)
-            elif queue.return_at <= begin:
-                queue.returned += 1
-                queue.return_at = 0
-                self._doorbells.append((at, queue, _RETURN))
-
-    def _ring(self) -> None:
-        """Posts the doorbells of one chunk in the order of their cycles."""
-        self._doorbells.sort(key=lambda item: item[0])
-        for at, queue, what in self._doorbells:
-            if what == _RETURN:
-                queue.expect(queue.cq.post_callback_return(at=at))
-            elif what == _INDEX:
-                queue.expect(queue.cq.post_consumer_index(at=at))
-            else:
-                queue.expect(queue.cq.post_arm(what, at=at))
-        self._doorbells.clear()
+    def _consume(self, begin: int, greedy: bool = False) -> bool:
+        """Doorbells of one chunk, in the order of their cycles; whether there are any."""
+        doorbells = [
+            one
+            for queue in self.all
+            for one in queue.consumer.look(self.rng, begin, self.chunk, greedy)
+        ]
+        for _, ring in sorted(doorbells, key=lambda item: item[0]):
+            ring()
+        return bool(doorbells)
 
     async def _finish(self) -> None:
         """Everything that was sent is polled, every callback returned."""
         env = self.env
         await env.drain()
-        for _ in range(100):
-            busy = False
-            for queue in self.all:
-                cq = queue.cq
-                self._poll(queue, 1 << 16)
-                if queue.told != queue.polled:
-                    queue.told = queue.polled
-                    queue.expect(cq.post_consumer_index())
-                    busy = True
-                while len(cq.callbacks) > queue.returned:
-                    queue.returned += 1
-                    queue.expect(cq.post_callback_return())
-                    busy = True
+        while self._consume(env.harness.cycle + 4, greedy=True):
             await env.drain()
-            if not busy:
-                break
         for queue in self.all:
-            assert queue.polled == queue.sent, (
-                f"CQ {queue.cq.number}: {queue.polled} results of {queue.sent} completions"
+            polled = queue.consumer.polled
+            assert polled == queue.sent and queue.consumer.check(), (
+                f"CQ {queue.cq.number}: {polled} results of {queue.sent} completions"
             )
-            queue.check()

@@ -8,14 +8,12 @@ from __future__ import annotations
 from typing import Any
 
 from models.post.post import Segment
-from tb.env.agents.control import CommandError
 from tb.env.defs import Opcode, PostFlag, Result, Right, Verdict
 from tb.env.host.keyed import Keyed, next_key
 from tb.env.host.regions import Region
 from tb.env.host.windows import MemoryWindow
 from tb.env.scoreboard.keys.ledger import Asked, Message, Side
-from tb.sequences.life.window_links import WindowLinks
-from tb.sequences.life.window_objects import Link
+from tb.sequences.life.window_links import Link, WindowLinks, refused
 
 _BOTH = Right.REMOTE_READ | Right.REMOTE_WRITE
 _RIGHTS = (_BOTH, _BOTH, Right.REMOTE_READ, Right.REMOTE_WRITE)
@@ -62,22 +60,20 @@ class WindowTraffic(WindowLinks):
         )
         asked = await self.ask(link, side, post)
         if asked is not None:
-            self.given(window, asked)
+            self.given(window)
         return asked
 
     def fence(self) -> bool:
         """A request may have a read fence."""
         return self.rng.random() < 0.1
 
-    def given(self, keyed: Keyed, asked: Asked) -> None:
+    def given(self, keyed: Keyed) -> None:
         """A request that gives a new key was accepted."""
         keyed.key = next_key(keyed.key)
-        self._facts[keyed].given.append(asked)
         self.ledger.contexts[keyed.key] = getattr(keyed, "context", 0)
 
     async def invalidate(self, link: Link, side: Side, keyed: Keyed) -> Asked | None:
         """Posts an Invalidate of the present key."""
-        self._facts[keyed].taken += 1
         post = self.make(side, Opcode.INVALIDATE, token=keyed.key, fence=self.fence())
         return await self.ask(link, side, post)
 
@@ -196,20 +192,11 @@ class WindowTraffic(WindowLinks):
         base = region.base + offset
         good = good and await self.use(link, peer, window.key, base, length, rights)
         if good and link.clean and rng.random() < 0.2:
-            await self._busy(region)
+            await refused(region.deregister(), Result.BUSY)
         if good:
             good = await self._take_back(link, side, peer, window, region, offset, length, rights)
         elif window not in zone.windows:
             link.left.append(window)
-
-    async def _busy(self, region: Region) -> None:
-        """A region with a window bound to it stays."""
-        try:
-            await region.deregister()
-        except CommandError as error:
-            assert error.command.result == Result.BUSY, error
-            return
-        raise AssertionError(f"region {region.number} has gone with a window bound to it")
 
     async def _take_back(
         self,
@@ -232,7 +219,6 @@ class WindowTraffic(WindowLinks):
         if kind == 0:
             good = await self.local(link, side, window)
         elif kind == 1:
-            self._facts[window].taken += 1
             good = await self.deliver(link, peer, side, window.key)
         else:
             await self._renew(window, link.zone)
@@ -272,7 +258,7 @@ class WindowTraffic(WindowLinks):
         )
         asked = await self.ask(link, side, post)
         if asked is not None:
-            self.given(region, asked)
+            self.given(region)
         good = await self.until(asked)
         self.done["fast"] += good
         base = region.base + offset
@@ -295,10 +281,8 @@ class WindowTraffic(WindowLinks):
         if kind == 0:
             good = await self.local(link, side, region)
         elif kind == 1:
-            self._facts[region].taken += 1
             good = await self.deliver(link, peer, side, region.key)
         elif kind == 2:
-            self._facts[region].taken += 1
             good = await self.until(await self.read_and_invalidate(link, side, region.key))
             if good:
                 self.ledger.invalidated(region.key, "Read")
@@ -346,7 +330,7 @@ class WindowTraffic(WindowLinks):
         if side.qp.guarded:
             return
         rng, zone = self.rng, link.zone
-        keyed: Keyed = rng.choice(list(self._facts))
+        keyed: Keyed = rng.choice(list(self._keyed))
         token = rng.choice((keyed.key, rng.getrandbits(32) or 1))
         segment = Segment(rng.getrandbits(64), rng.getrandbits(16), zone.regions[1].key)
         bind = self.make(side, Opcode.BIND, token=token, segments=[segment])

@@ -6,102 +6,100 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from itertools import product
 
 import pyuvm
 
+from tb.env.defs import ArmType
 from tb.env.harness.harness import Channel
-from tb.tests.common.steps import ANY, SOLICITED, UNSOLICITED, Consumer, StepTest
+from tb.tests.common.steps import ANY, SOLICITED, UNSOLICITED, StepTest
+
+
+class EveryQueueTest(StepTest):
+    """``self.all``: every queue there is, each with the same steps at the same time."""
+
+    async def every_queue(self, eqs: int) -> None:
+        """On so many full event queues."""
+        number = self.config.num_cq
+        room = (number // eqs - 1).bit_length()
+        self.eqs = [await self.env.host.create_eq(log2=room, page=1) for _ in range(eqs)]
+        self.all = [await self.consumer(log2=4, eq=self.eqs[n % eqs]) for n in range(number)]
+
+    def arm(self, arm: ArmType) -> None:
+        for q in self.all:
+            q.cq.post_arm(arm, index=q.index())
+
+    def complete(self) -> None:
+        for q in self.all:
+            q.send(UNSOLICITED)
+
+    async def nobody_called(self, cycles: int) -> None:
+        """For so many cycles."""
+        await self.harness.cycles(cycles)
+        await self.env.sync()
+        for q in self.all:
+            q.demand(0)
 
 
 @pyuvm.test()
-class EventSinkStallsTest(StepTest):
+class EventSinkStallsTest(EveryQueueTest):
     """CQ-16: an event is lost, doubled or early because its way out was blocked: every queue there
     is, on full event queues, has a callback due, for each place that can stall, for thousands of
     cycles.
     """
 
     async def scenario(self) -> None:
-        assert self.env.config is not None
-        eqs = [await self.env.host.create_eq(log2=3, page=1) for _ in range(8)]
-        queues = [
-            await self.consumer(log2=4, eq=eqs[number % 8])
-            for number in range(self.env.config.num_cq)
-        ]
-        hold, mem = self.harness.hold, self.env.mem
+        await self.every_queue(eqs=8)
+        mem, hold = self.env.mem, self.harness.hold
 
-        def hold_eqs() -> None:
-            for eq in eqs:
-                mem.hold_eq(eq.number)
+        def hold_eqs(held: bool) -> None:
+            for eq in self.eqs:
+                (mem.hold_eq if held else mem.release_eq)(eq.number)
 
-        def release_eqs() -> None:
-            for eq in eqs:
-                mem.release_eq(eq.number)
+        def hold_responses(held: bool) -> None:
+            (mem.hold_responses if held else mem.release_responses)()
 
-        ways: list[tuple[Callable[[], None], Callable[[], None]]] = [
-            (lambda: hold(Channel.IRQ), lambda: hold(Channel.IRQ, False)),
-            (lambda: hold(Channel.MEM_AW), lambda: hold(Channel.MEM_AW, False)),
-            (lambda: hold(Channel.MEM_W), lambda: hold(Channel.MEM_W, False)),
-            (lambda: hold(Channel.MEM_B), lambda: hold(Channel.MEM_B, False)),
-            (hold_eqs, release_eqs),
-            (mem.hold_responses, mem.release_responses),
-        ]
-        for block, release in ways:
-            for due_by_arm in (False, True):
-                await self.blocked(queues, block, release, due_by_arm)
-        await self.all_at_once(queues)
-        for q in queues[::10]:
+        channels = (Channel.IRQ, Channel.MEM_AW, Channel.MEM_W, Channel.MEM_B)
+        ways: list[Callable[[bool], None]] = [partial(hold, channel) for channel in channels]
+        ways += [hold_eqs, hold_responses]
+        for block, due_by_arm in product(ways, (False, True)):
+            await self.blocked(block, due_by_arm)
+        # No event can be written while every queue's acknowledgement comes: all of them wait.
+        self.arm(ANY)
+        hold_responses(True)
+        await self.env.drain()
+        self.complete()
+        await self.env.drain()
+        hold(Channel.MEM_AW)
+        hold_responses(False)
+        await self.nobody_called(2_000)
+        hold(Channel.MEM_AW, False)
+        await self.called_once()
+        for q in self.all[::10]:
             await q.proves_fit()
 
-    async def blocked(
-        self,
-        queues: list[Consumer],
-        block: Callable[[], None],
-        release: Callable[[], None],
-        due_by_arm: bool,
-    ) -> None:
+    async def blocked(self, block: Callable[[bool], None], due_by_arm: bool) -> None:
         """The callback becomes due by a completion after the arm, or by the arm after it."""
-        for q in queues:
-            if due_by_arm:
-                q.send(UNSOLICITED)
-            else:
-                q.cq.post_arm(ANY, index=q.index())
+        if due_by_arm:
+            self.complete()
+        else:
+            self.arm(ANY)
         await self.env.drain()
-        block()
+        block(True)
         await self.harness.cycles(4)
-        for q in queues:
-            if due_by_arm:
-                q.cq.post_arm(SOLICITED, index=q.index())
-            else:
-                q.send(UNSOLICITED)
-        await self.harness.cycles(2_000)
-        await self.env.sync()
-        for q in queues:
-            q.demand(0)
-        release()
-        await self.called_once(queues)
+        if due_by_arm:
+            self.arm(SOLICITED)
+        else:
+            self.complete()
+        await self.nobody_called(2_000)
+        block(False)
+        await self.called_once()
 
-    async def all_at_once(self, queues: list[Consumer]) -> None:
-        """No event can be written while every queue's acknowledgement comes: all of them wait."""
-        for q in queues:
-            q.cq.post_arm(ANY, index=q.index())
-        self.env.mem.hold_responses()
-        await self.env.drain()
-        for q in queues:
-            q.send(UNSOLICITED)
-        await self.env.drain()
-        self.harness.hold(Channel.MEM_AW)
-        self.env.mem.release_responses()
-        await self.harness.cycles(2_000)
-        await self.env.sync()
-        for q in queues:
-            q.demand(0)
-        self.harness.hold(Channel.MEM_AW, False)
-        await self.called_once(queues)
-
-    async def called_once(self, queues: list[Consumer]) -> None:
+    async def called_once(self) -> None:
         """Exactly one callback each, which then returns; everything is polled."""
         await self.env.drain()
-        for q in queues:
+        for q in self.all:
             q.demand(1)
             q.cq.post_callback_return()
             q.take()
@@ -111,34 +109,32 @@ class EventSinkStallsTest(StepTest):
 
 
 @pyuvm.test()
-class StalledTwiceTest(StepTest):
-    """CQ-16, CQ-11: while the event's answer is held back, the host has already returned and armed
-    again, and a second callback is due: two in all, for every queue there is.
+class StalledTwiceTest(EveryQueueTest):
+    """CQ-07, CQ-11, CQ-16: while the event's answer is held back, the host has already returned and
+    armed again, behind a poll or not, and a second callback is due: two in all, for every queue
+    there is.
     """
 
     async def scenario(self) -> None:
-        assert self.env.config is not None
-        queues = [await self.consumer(log2=4) for _ in range(self.env.config.num_cq)]
-        eq = queues[0].cq.eq.number
+        await self.every_queue(eqs=1)
+        eq = self.eqs[0].number
         self.env.mem.hold_eq(eq)
-        for q in queues:
-            q.cq.post_arm(ANY, index=0)
+        self.arm(ANY)
         await self.env.drain()
-        for q in queues:
-            q.send(UNSOLICITED)
+        self.complete()
         await self.env.drain()
-        answers = []
-        for q in queues:
-            answers += [q.cq.post_callback_return(), q.cq.post_arm(ANY, index=0)]
-            q.send(UNSOLICITED)
+        returns = [q.cq.post_callback_return() for q in self.all]
+        for q in self.all[::2]:
+            q.take()
+        self.arm(ANY)
+        self.complete()
         await self.env.drain()
-        assert all(answer.result == (0, 0) for answer in answers)
-        for q in queues:
-            q.demand(0)
+        assert all(answer.result == (0, 0) for answer in returns)
+        await self.nobody_called(0)
         self.env.mem.release_eq(eq)
         await self.env.drain()
-        for q in queues:
+        for q in self.all:
             assert [callback.snap for callback in q.cq.callbacks] == [1, 2], str(q)
             q.expected, q.running = 2, True
-        for q in queues[::10]:
+        for q in self.all[::10]:
             await q.proves_fit()

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Callbacks get their share of the write port and of the event queue (ISO-04, CQ-16)."""
+"""Callbacks get their share of the write port and of the event queue (ISO-04, CQ-16); doorbells are
+taken in every cycle, and what moderation looks at takes few of them (ISO-04).
+"""
 
 from __future__ import annotations
 
@@ -7,46 +9,61 @@ from itertools import pairwise
 
 import pyuvm
 
-from tb.env.defs import EQE, ArmType
 from tb.env.harness.harness import Channel
 from tb.env.harness.records import Completion, DoorbellRequest, MemWrite
-from tb.env.host.cq import Cq, Eq
+from tb.env.host.cq import Cq
 from tb.tests.common.directed import DirectedTest
 
 #: From an arm that is satisfied at once to its event entry, whatever completions do.
 BOUND = 24
 
+COUNT = 2000
+QUERIES = 100
+WAITING = 3
+#: Cycles of a look beside doorbells in every cycle: 16 of them go first, then the pipeline.
+LOOK = 24
+LONGEST = (1000, 10_000)  # entries, ticks
+
 
 class FairnessTest(DirectedTest):
-    """Helper for event entries."""
+    """One EQ, on which each queue gets exactly one callback."""
 
-    def events(self, eq: Eq, since: int) -> list[tuple[int, int]]:
-        """Cycle and CQ number of each event entry of an EQ, in order."""
+    async def make_eq(self) -> None:
+        self.eq = await self.env.host.create_eq(log2=6)
+
+    def events(self, since: int) -> list[tuple[int, int]]:
+        """Cycle and CQ number of each event entry, in order."""
         return [
-            (write.cycle, EQE["cq"].get(write.data >> 8 * _lane(write.strb)))
-            for write in self.of(MemWrite, since)
-            if write.axi_id == self.env.mem.id_of(eq=eq.number)
+            (write.cycle, self.event(write)["cq"]) for write in self.of(MemWrite, since, self.eq)
         ]
 
-    async def armable(self, eq: Eq, count: int) -> list[Cq]:
+    async def armable(self, count: int) -> list[Cq]:
         """Queues with a new entry: an arm for ANY calls back at once."""
-        found = await self.queues(count, eq)
+        found = await self.queues(count, self.eq)
         for cq in found:
             self.send(cq, [0])
         await self.env.drain()
         return found
 
+    async def storm(self, count: int) -> list[Cq]:
+        """Queues whose callbacks become due together as soon as memory answers, and no write is
+        taken from then on.
+        """
+        found = await self.queues(count, self.eq)
+        await self.armed(found)
+        self.env.mem.hold_responses()
+        for cq in found:
+            self.send(cq, [1])
+        await self.harness.cycles(200)
+        self.harness.hold(Channel.MEM_AW)
+        await self.harness.cycles(8)
+        return found
+
     async def finish(self, cqs: list[Cq]) -> None:
-        """Each queue got exactly one callback."""
         await self.env.drain(64)
         for cq in cqs:
             assert len(cq.callbacks) == 1, f"CQ {cq.number}: {cq.callbacks}"
-            assert await cq.callback_return() == (0, 0)
-
-
-def _lane(strb: int) -> int:
-    """First byte that is written, within the line."""
-    return (strb & -strb).bit_length() - 1
+        await self.consumed(*cqs)
 
 
 @pyuvm.test()
@@ -56,23 +73,20 @@ class EventInStreamTest(FairnessTest):
     """
 
     async def scenario(self) -> None:
-        eq = await self.env.host.create_eq(log2=6)
-        others = await self.queues(8, eq, log2=6)
-        armed = await self.armable(eq, 8)
+        await self.make_eq()
+        others = await self.queues(8, self.eq, log2=6)
+        armed = await self.armable(8)
         since = len(self.seen)
         start = self.harness.cycle + 200
         for number in range(400):
             cq = others[number % len(others)]
             self.env.completions.send(cq.number, context=number, at_cycle=start)
-        answers = [
-            cq.post_arm(ArmType.ANY, at=start + 60 + 30 * turn) for turn, cq in enumerate(armed)
-        ]
-        for answer in answers:
+        for answer in [cq.post_arm(at=start + 60 + 30 * turn) for turn, cq in enumerate(armed)]:
             assert await answer == (0, 0)
         await self.env.drain(64)
         stream = [record.cycle for record in self.of(Completion, since)]
         arms = [record.cycle for record in self.of(DoorbellRequest, since)]
-        events = self.events(eq, since)
+        events = self.events(since)
         assert len(stream) == 400 and stream[-1] - stream[0] < 430, "not a stream"
         assert [number for _, number in events] == [cq.number for cq in armed]
         for arm, (cycle, number) in zip(arms, events, strict=True):
@@ -89,27 +103,18 @@ class CallbackStormTest(FairnessTest):
     """
 
     async def scenario(self) -> None:
-        eq = await self.env.host.create_eq(log2=6)
-        armed = await self.armable(eq, 4)
-        storm = await self.queues(40, eq)
-        for cq in storm:
-            assert await cq.arm(ArmType.ANY) == (0, 0)
-        self.env.mem.hold_responses()
-        for cq in storm:
-            self.send(cq, [1])
-        await self.harness.cycles(200)
-        self.harness.hold(Channel.MEM_AW)
-        await self.harness.cycles(8)
+        await self.make_eq()
+        armed = await self.armable(4)
+        storm = await self.storm(40)
         since = len(self.seen)
         self.env.mem.release_responses()
         await self.harness.cycles(100)
-        for cq in armed:
-            assert await cq.arm(ArmType.ANY) == (0, 0)
+        await self.armed(armed)
         await self.harness.cycles(40)
-        assert not self.events(eq, since), "memory was to be stalled"
+        assert not self.events(since), "memory was to be stalled"
         self.harness.hold(Channel.MEM_AW, False)
         await self.env.drain(64)
-        order = [number for _, number in self.events(eq, since)]
+        order = [number for _, number in self.events(since)]
         assert len(order) == len(storm) + len(armed)
         for turn, cq in enumerate(armed):
             place = order.index(cq.number)
@@ -124,17 +129,9 @@ class WriteTurnsTest(FairnessTest):
     """
 
     async def scenario(self) -> None:
-        eq = await self.env.host.create_eq(log2=6)
-        storm = await self.queues(20, eq)
-        others = await self.queues(20, eq)
-        for cq in storm:
-            assert await cq.arm(ArmType.ANY) == (0, 0)
-        self.env.mem.hold_responses()
-        for cq in storm:
-            self.send(cq, [1])
-        await self.harness.cycles(200)
-        self.harness.hold(Channel.MEM_AW)
-        await self.harness.cycles(8)
+        await self.make_eq()
+        others = await self.queues(20, self.eq)
+        storm = await self.storm(20)
         since = len(self.seen)
         for cq in others:
             self.send(cq, [1])
@@ -143,10 +140,76 @@ class WriteTurnsTest(FairnessTest):
         await self.harness.cycles(200)
         self.harness.hold(Channel.MEM_AW, False)
         await self.env.drain(64)
-        events = self.env.mem.id_of(eq=eq.number)
+        events = self.env.mem.id_of(eq=self.eq.number)
         kinds = [write.axi_id == events for write in self.of(MemWrite, since)]
         assert kinds.count(True) == len(storm) and kinds.count(False) == len(others)
         # The one on offer when both came, and the last one of a kind, are not in turn.
         turns = kinds[1 : 2 * len(storm) - 1]
         assert all(a != b for a, b in pairwise(turns)), f"events: {kinds}"
         await self.finish(storm)
+
+
+class LookedAtTest(DirectedTest):
+    async def waiting(self) -> list[Cq]:
+        """Queues whose callbacks wait for moderation."""
+        found = [await self.queue(1, moderation=LONGEST) for _ in range(WAITING)]
+        await self.armed(found)
+        for cq in found:
+            self.send(cq, [7])
+        await self.env.drain(16)
+        await self.demand_waiting(found)
+        return found
+
+    @staticmethod
+    async def demand_waiting(cqs: list[Cq]) -> None:
+        for cq in cqs:
+            assert (await cq.query()).due
+
+
+@pyuvm.test()
+class DoorbellRateTest(LookedAtTest):
+    """One doorbell in each cycle, unless callbacks wait for moderation: then a queue that waits
+    takes one cycle in each scan; the scan takes two cycles for each queue, and the looks.
+    """
+
+    async def scenario(self) -> None:
+        idle = [await self.queue(0) for _ in range(3)]
+        assert await self.stalls(idle) == 0
+        await self.waiting()
+        scans = COUNT // (2 * self.config.num_cq + LOOK * WAITING) + 1
+        found = await self.stalls(idle)
+        assert 0 < found <= WAITING * scans, f"{found} cycles lost in {scans} scans"
+
+    async def stalls(self, cqs: list[Cq]) -> int:
+        """Cycles in which none of many doorbells was taken."""
+        mark, start = len(self.seen), self.harness.cycle + 100
+        answers = [cqs[n % len(cqs)].post_consumer_index(at=start) for n in range(COUNT)]
+        for answer in answers:
+            assert await answer == (0, 0)
+        await self.env.sync()
+        cycles = [record.cycle for record in self.of(DoorbellRequest, mark)]
+        assert len(cycles) == COUNT
+        return cycles[-1] - cycles[0] - (COUNT - 1)
+
+
+@pyuvm.test()
+class CommandsBesideLooksTest(LookedAtTest):
+    """Doorbells in every cycle, commands about a queue at any time, and looks: each gets its turn,
+    also where a command and a look have waited equally long.
+    """
+
+    async def scenario(self) -> None:
+        waiting = await self.waiting()
+        idle, asked = await self.queue(1), await self.queue(2)
+        rng = self.rng("queries")
+        start = self.harness.cycle + 100
+        answers = [idle.post_consumer_index(at=start) for _ in range(QUERIES * 200)]
+        done = 0
+        while not answers[-1].done:
+            await self.harness.cycles(rng.randrange(20))
+            assert (await asked.query()).cons == 0
+            done += 1
+        assert done > QUERIES, f"{done} queries beside the doorbells"
+        for answer in answers:
+            assert await answer == (0, 0)
+        await self.demand_waiting(waiting)

@@ -10,13 +10,10 @@ from itertools import pairwise
 
 import pyuvm
 
-from tb.env.defs import ArmType
 from tb.env.harness.harness import Channel
 from tb.env.harness.records import Interrupt, MemResponse
 from tb.env.host.cq import Cq, Eq
 from tb.tests.common.directed import DirectedTest
-
-BUILD = "default"
 
 #: Vectors with all of 16 bits, each with both values.
 VECTOR = 0xA5C0
@@ -24,42 +21,46 @@ OTHER_LIFE = 0x5A30
 
 
 class TurnsTest(DirectedTest):
-    """Every EQ, with a vector of its own and some CQs."""
+    """Every EQ in the order of their numbers, with a vector of its own and some CQs."""
 
-    async def all_eqs(self, cqs_of_each: int) -> tuple[list[Eq], list[list[Cq]]]:
-        """All EQs in the order of their numbers, and their CQs."""
-        host = self.env.host
-        eqs = [
-            await host.create_eq(page=1, log2=8, vector=VECTOR + n)
-            for n in range(self.config.num_eq)
-        ]
-        assert [eq.number for eq in eqs] == list(range(self.config.num_eq))
-        return eqs, [await self.queues(cqs_of_each, eq, log2=2) for eq in eqs]
+    async def all_eqs(self, cqs_of_each: int) -> None:
+        """``self.eqs``, and ``self.cqs`` of each."""
+        numbers = range(self.config.num_eq)
+        create = self.env.host.create_eq
+        self.eqs = [await create(page=1, log2=8, vector=VECTOR + n) for n in numbers]
+        assert [eq.number for eq in self.eqs] == list(numbers)
+        self.cqs = [await self.queues(cqs_of_each, eq, log2=2) for eq in self.eqs]
 
     async def ring(self, cqs: Sequence[Cq]) -> None:
         """A callback of each CQ; their interrupts may still wait."""
         for cq in cqs:
-            cq.post_consumer_index()
-            assert await cq.arm(ArmType.ANY) == (0, 0)
+            await self.armed([cq])
             self.send(cq, [1])
         await self.harness.cycles(60)
 
-    async def released(self) -> None:
-        """The sink takes everything."""
+    async def wait_behind(self, first: int, asking: Sequence[int]) -> None:
+        """The sink takes nothing: EQ ``first`` asks, then these while its vector waits."""
+        self.start = len(self.seen)
+        self.env.interrupts.hold()
+        await self.ring(self.cqs[first][:1])
+        await self.ring([self.cqs[number][1] for number in asking])
+
+    async def sent(self) -> list[int]:
+        """The sink takes everything: vectors in the order in which they come."""
         self.env.interrupts.hold(False)
         await self.harness.cycles(2 * self.config.num_eq)
         await self.env.drain(16)
+        return [record.vector for record in self.of(Interrupt, self.start)]
 
-    async def returned(self, cqs: Sequence[Cq]) -> None:
-        """The callbacks of these CQs are over."""
-        for cq in cqs:
-            assert len(self.polled(cq)) == 1
-            cq.post_consumer_index()
-            assert await cq.callback_return() == (0, 0)
+    def turns(self, first: int, asking: Sequence[int]) -> list[int]:
+        """The order of those that wait behind EQ ``first``, and that one."""
+        count = self.config.num_eq
+        return [first, *sorted(asking, key=lambda number: (number - first - 1) % count)]
 
-    def sent(self, since: int) -> list[int]:
-        """Vectors in the order in which they came."""
-        return [record.vector for record in self.of(Interrupt, since)]
+    async def returned(self, first: int, asking: Sequence[int]) -> None:
+        """The callbacks are over."""
+        for cq in (self.cqs[first][0], *(self.cqs[number][1] for number in asking)):
+            assert await self.consumed(cq) == [1]
 
 
 @pyuvm.test()
@@ -70,8 +71,8 @@ class InterruptOrderTest(TurnsTest):
     """
 
     async def scenario(self) -> None:
-        _, self.cqs = await self.all_eqs(2)
-        count = len(self.cqs)
+        await self.all_eqs(2)
+        count = len(self.eqs)
         for first in range(count):
             # They ask in an order that is not that of the numbers.
             await self.round(first, [(first + 7 * n) % count for n in range(count)])
@@ -79,18 +80,10 @@ class InterruptOrderTest(TurnsTest):
                 await self.round(first, [first, behind])
 
     async def round(self, first: int, asking: list[int]) -> None:
-        """EQ ``first``, then these while its vector waits."""
-        count = len(self.cqs)
-        start = len(self.seen)
-        self.env.interrupts.hold()
-        await self.ring(self.cqs[first][:1])
-        second = [self.cqs[number][1] for number in asking]
-        await self.ring(second)
-        await self.released()
-        turns = [first, *sorted(asking, key=lambda number: (number - first - 1) % count)]
-        sent = [vector - VECTOR for vector in self.sent(start)]
+        await self.wait_behind(first, asking)
+        turns, sent = self.turns(first, asking), [vector - VECTOR for vector in await self.sent()]
         assert sent == turns, f"behind EQ {first}: {sent}, not {turns}"
-        await self.returned([self.cqs[first][0], *second])
+        await self.returned(first, asking)
 
 
 @pyuvm.test()
@@ -100,20 +93,17 @@ class InterruptOfferedTest(TurnsTest):
     """
 
     async def scenario(self) -> None:
-        eqs, cqs = await self.all_eqs(1)
-        for eq, (cq,) in zip(eqs, cqs, strict=True):
+        await self.all_eqs(1)
+        for eq in self.eqs:
             # The latest block before: what is seen later belongs to this EQ.
             await self.env.drain(16)
             self.harness.forget_waits()
-            start = len(self.seen)
-            self.env.interrupts.hold()
-            await self.ring([cq])
+            await self.wait_behind(eq.number, [])
             await self.harness.flush()
             assert Channel.IRQ in self.harness.blocked, f"EQ {eq.number}: no vector is offered"
-            assert self.sent(start) == []
-            await self.released()
-            assert self.sent(start) == [eq.vector]
-            await self.returned([cq])
+            assert not self.of(Interrupt, self.start)
+            assert await self.sent() == [eq.vector]
+            await self.returned(eq.number, [])
 
 
 @pyuvm.test()
@@ -126,29 +116,22 @@ class InterruptForgottenTest(TurnsTest):
     allow = ("interrupts",)
 
     async def scenario(self) -> None:
-        host = self.env.host
-        eqs, cqs = await self.all_eqs(2)
-        count = len(eqs)
+        await self.all_eqs(2)
+        host, count = self.env.host, len(self.eqs)
         for gone in range(count):
             first = (gone + 5) % count
-            start = len(self.seen)
-            self.env.interrupts.hold()
-            await self.ring(cqs[first][:1])
-            waiting = [pair[1] for pair in cqs]
-            await self.ring(waiting)
-            old = eqs[gone]
-            assert await waiting[gone].callback_return() == (0, 0)
-            for cq in cqs[gone]:
+            await self.wait_behind(first, range(count))
+            assert await self.cqs[gone][1].callback_return() == (0, 0)
+            for cq in self.cqs[gone]:
                 await cq.destroy()
-            await host.destroy_eq(old)
-            eqs[gone] = await host.create_eq(gone, page=1, log2=8, vector=OTHER_LIFE + gone)
-            cqs[gone] = await self.queues(2, eqs[gone], log2=2)
-            await self.released()
-            turns = [first, *((first + 1 + n) % count for n in range(count))]
-            vectors = [eqs[n].vector for n in turns if n != gone]
-            sent = self.sent(start)
+            await host.destroy_eq(self.eqs[gone])
+            others = [number for number in range(count) if number != gone]
+            vectors = [self.eqs[number].vector for number in self.turns(first, others)]
+            eq = await host.create_eq(gone, page=1, log2=8, vector=OTHER_LIFE + gone)
+            self.eqs[gone], self.cqs[gone] = eq, await self.queues(2, eq, log2=2)
+            sent = await self.sent()
             assert sent == vectors, f"without EQ {gone}: {sent}"
-            await self.returned([cqs[first][0], *(cq for cq in waiting if cq is not waiting[gone])])
+            await self.returned(first, others)
 
 
 @pyuvm.test()
@@ -158,26 +141,20 @@ class InterruptModifiedTest(TurnsTest):
     """
 
     async def scenario(self) -> None:
-        host = self.env.host
-        eqs, cqs = await self.all_eqs(2)
-        count = len(eqs)
-        for number, eq in enumerate(eqs):
+        await self.all_eqs(2)
+        count = len(self.eqs)
+        for number, eq in enumerate(self.eqs):
             first = (number + 5) % count
-            start = len(self.seen)
-            self.env.interrupts.hold()
-            await self.ring(cqs[first][:1])
-            waiting = [pair[1] for pair in cqs]
-            await self.ring(waiting)
+            await self.wait_behind(first, range(count))
             before = eq.vector
-            await host.modify_eq(eq, OTHER_LIFE + number)
-            await self.released()
-            sent = self.sent(start)
-            assert sent[0] == eqs[first].vector
+            await self.env.host.modify_eq(eq, OTHER_LIFE + number)
+            sent = await self.sent()
+            assert sent[0] == self.eqs[first].vector
             own = [vector for vector in sent[1:] if vector in (before, eq.vector)]
             assert len(own) == 1, f"EQ {number}: {len(own)} interrupts after its vector changed"
-            left = sorted(vector for vector in sent[1:] if vector not in (before, eq.vector))
-            assert left == sorted(other.vector for other in eqs if other is not eq), sent
-            await self.returned([cqs[first][0], *waiting])
+            left = sorted(vector for vector in sent[1:] if vector not in own)
+            assert left == sorted(other.vector for other in self.eqs if other is not eq), sent
+            await self.returned(first, range(count))
 
 
 @pyuvm.test()
@@ -198,11 +175,9 @@ class InterruptPerEntryTest(DirectedTest):
 
     async def round(self, eq: Eq, cqs: list[Cq], gap: int = 0, held: bool = False) -> set[int]:
         """One entry each; ``held``: they are acknowledged back to back. Returns distances."""
-        axi_id = self.env.mem.id_of(eq=eq.number)
-        for cq in cqs:
-            assert await cq.arm(ArmType.ANY) == (0, 0)
+        await self.armed(cqs)
         await self.env.drain(16)
-        mark, calls = len(self.seen), [len(cq.callbacks) + 1 for cq in cqs]
+        mark = len(self.seen)
         if held:
             self.env.mem.hold_eq(eq.number)
         at = self.harness.cycle + 20
@@ -212,13 +187,10 @@ class InterruptPerEntryTest(DirectedTest):
         if held:
             self.env.mem.release_eq(eq.number)
         await self.env.drain(16)
-        assert [len(cq.callbacks) for cq in cqs] == calls
-        for cq in cqs:
-            assert len(self.polled(cq)) == 1
-            cq.post_consumer_index()
-            assert await cq.callback_return() == (0, 0)
-        acks = [r.cycle for r in self.of(MemResponse, mark) if r.axi_id == axi_id]
-        irqs = [r.cycle for r in self.of(Interrupt, mark) if r.vector == eq.vector]
+        assert all(len(cq.callbacks) == cq.returns + 1 for cq in cqs)
+        assert await self.consumed(*cqs) == [0] * len(cqs)
+        acks = [response.cycle for response in self.of(MemResponse, mark, eq)]
+        irqs = [irq.cycle for irq in self.of(Interrupt, mark) if irq.vector == eq.vector]
         assert len(acks) == len(cqs)
         assert len(irqs) == len(acks), f"acknowledged in {acks}, interrupts in {irqs}"
         assert all(irq > ack for ack, irq in zip(acks, irqs, strict=True)), f"{acks}, {irqs}"

@@ -9,13 +9,66 @@ from itertools import product
 
 import pyuvm
 
-from tb.env.defs import CQ_DB, ArmType, CqStatus, PageReg, Result
-from tb.env.host.cq import Cq
-from tb.env.host.driver import CommandError
-from tb.tests.common.moderating import LOG2, OTHER_ONLY, ModerationBase
+from tb.env.defs import CQ_DB, STATE, ArmType, CqStatus, PageReg, Result
+from tb.env.harness.records import Trace
+from tb.tests.common.steps import (
+    ANY,
+    ERRORS,
+    SOLICITED,
+    SOLICITED_RECEIVE,
+    UNSOLICITED,
+    Consumer,
+    StepTest,
+)
 
+OTHER_ONLY = 0xFFFF
+LOG2 = 3
 #: Units; what comes beside is one unit apart.
 _INTERVAL = 12
+#: Cycles in which a callback comes that nothing holds back any more.
+_SOON = 2000
+
+
+class ModerationBase(StepTest):
+    """Queues with a setting, and the times of their steps."""
+
+    @property
+    def unit(self) -> int:
+        """An interval long enough for a few answered steps (ticks)."""
+        return -(-256 // self.config.mod_tick)
+
+    async def waiting(self, entries: int, *setting: int) -> Consumer:
+        """A queue whose callback waits with this many entries."""
+        q = await self.consumer(f"moderation {setting}", moderation=setting)
+        await q.arm()
+        await q.place(*[UNSOLICITED] * entries)
+        assert (await q.cq.query()).due
+        return q
+
+    def scan(self, loaded: bool = True) -> int:
+        """The longest time until a waiting queue is looked at, pipeline included."""
+        number = self.config.num_cq
+        return 2 * number + 48 * number if loaded else 2 * number + 48
+
+    async def called_in_time(self, q: Consumer, interval: int, loaded: bool = False) -> None:
+        """A callback comes, from the step that made it due to the step that called it: more than
+        the interval, at most one unit and a scan later.
+        """
+        await q.cq.wait_callbacks(q.expected + 1)
+        q.demand(1, snap=q.cq.callbacks[-1].snap)
+        due, became, called = STATE["due"], -1, -1
+        for step in self.of(Trace):
+            if step.cq == q.cq.number and step.lane > 0:
+                if not due.get(step.old) and (due.get(step.new) or step.event):
+                    became = step.cycle
+                if step.event:
+                    called = step.cycle
+        assert 0 <= became <= called
+        tick = self.config.mod_tick
+        low, high = interval * tick, (interval + 1) * tick + self.scan(loaded)
+        waited = called - became
+        assert low < waited <= high, f"interval {interval}: {waited}, not in ({low}, {high}]"
+        await self.env.drain(16)
 
 
 def mode(count: int, interval: int) -> str:
@@ -34,69 +87,53 @@ class SettingsTest(ModerationBase):
     """All combinations: what each means, what is refused by CREATE, MODIFY and RESIZE."""
 
     async def scenario(self) -> None:
-        host = self.env.host
         size = 1 << LOG2
         counts = (0, 1, 2, size, size + 1, 0xFFFE, OTHER_ONLY)
         intervals = (0, self.unit, 0xFFFE, OTHER_ONLY)
-        plain = await self.queue(1, log2=LOG2)
+        plain = await self.consumer()
         refused = 0
-        for count, interval in product(counts, intervals):
-            meaning = mode(count, interval)
-            if meaning == "refused":
+        for setting in product(counts, intervals):
+            if mode(*setting) == "refused":
                 refused += 1
                 async with self.no_effect():
                     for action in (
-                        self.moderated(count, interval),
-                        plain.modify(moderation=(count, interval)),
+                        self.consumer(moderation=setting),
+                        plain.cq.modify(moderation=setting),
                     ):
-                        try:
-                            await action
-                            raise AssertionError(f"accepted: {count:#x}, {interval:#x}")
-                        except CommandError as error:
-                            assert error.command.result == Result.BAD_MODERATION
+                        await self.fails_with(Result.BAD_MODERATION, action)
                 continue
-            cq = await self.moderated(count, interval)
-            assert (await cq.query()).moderation == (count, interval)
-            await self.behaves(cq, count, interval, meaning)
-            await cq.destroy()
+            q = await self.consumer(f"{mode(*setting)}: {setting}", moderation=setting)
+            assert (await q.cq.query()).moderation == setting
+            await self.behaves(q, *setting)
+            await q.consumes()
+            await q.cq.destroy()
         assert refused == 3
         # A ring that would make a count unusable, when the interval is not in use.
-        cq = await self.moderated(6, OTHER_ONLY)
+        cq = (await self.consumer(moderation=(6, OTHER_ONLY))).cq
         async with self.no_effect():
-            try:
-                await cq.resize(2)
-                raise AssertionError("resized below the count")
-            except CommandError as error:
-                assert error.command.result == Result.BAD_MODERATION
+            await self.fails_with(Result.BAD_MODERATION, cq.resize(2))
         await cq.resize(5)
-        assert (await host.query_cq(cq)).moderation == (6, OTHER_ONLY)
+        assert (await cq.query()).moderation == (6, OTHER_ONLY)
 
-    async def behaves(self, cq: Cq, count: int, interval: int, meaning: str) -> None:
+    async def behaves(self, q: Consumer, count: int, interval: int) -> None:
         """One callback under this setting."""
-        assert await cq.arm(ArmType.ANY) == (0, 0)
-        self.send(cq, [0])
-        await self.settle()
-        what = f"{meaning}: {count:#x}, {interval:#x}"
-        assert len(cq.callbacks) == (meaning == "off"), what
+        meaning, short = mode(count, interval), interval == self.unit
+        await q.arm()
+        await q.place(UNSOLICITED, calls=int(meaning == "off"))
         if meaning in ("count", "both"):
-            self.send(cq, range(1, count - 1))
-            await self.settle()
-            if interval != self.unit:
-                assert not cq.callbacks, what
-            self.send(cq, [count - 1])
-            await self.settle(200)
-            assert len(cq.callbacks) == 1, what
-        elif meaning == "interval" and interval == self.unit:
-            await cq.wait_callbacks(1)
-            self.in_bounds(cq, interval)
+            rest = count - 1
+            if not short:
+                await q.place(*[UNSOLICITED] * (rest - 1))
+                rest = 1
+            await q.place(*[UNSOLICITED] * rest, calls=1, within=200)
+        elif meaning == "interval" and short:
+            await self.called_in_time(q, interval)
         elif meaning == "interval":
-            self.send(cq, range(1, 1 << LOG2))
-            await self.settle(3 * self.config.mod_tick)
-            assert not cq.callbacks, what
-            await cq.modify(moderation=(0, 0))
-            await cq.wait_callbacks(1, 2 * self.scan())
-        await self.consume(cq)
-        assert len(cq.callbacks) == 1
+            await q.place(*[UNSOLICITED] * ((1 << LOG2) - 1))
+            await self.harness.cycles(3 * self.config.mod_tick)
+            await q.settle()
+            await q.cq.modify(moderation=(0, 0))
+            await q.settle(calls=1, within=2 * self.scan())
 
 
 @pyuvm.test()
@@ -104,64 +141,45 @@ class CountTest(ModerationBase):
     """Count only: what counts, entries present as the alternative, draining does not cancel."""
 
     async def scenario(self) -> None:
-        cq = await self.moderated(4, OTHER_ONLY)
+        q = await self.consumer(moderation=(4, OTHER_ONLY))
         # Draining: what was counted stays counted.
-        await cq.arm(ArmType.ANY)
-        self.send(cq, [0, 1])
-        await self.settle()
-        assert self.polled(cq) == [0, 1]
-        await cq.update_consumer_index()
-        await self.settle(4 * self.config.mod_tick)
-        state = await cq.query()
-        assert state.due and state.armed and not cq.callbacks
-        self.send(cq, [2])
-        await self.settle()
-        assert not cq.callbacks
-        self.send(cq, [3])
-        await cq.wait_callbacks(1)
-        assert cq.callbacks[0].snap == 4
-        await self.consume(cq)
+        await q.arm()
+        await q.place(UNSOLICITED, UNSOLICITED)
+        await q.poll()
+        await self.harness.cycles(4 * self.config.mod_tick)
+        await q.settle()
+        state = await q.cq.query()
+        assert state.due and state.armed
+        await q.place(UNSOLICITED)
+        await q.place(UNSOLICITED, calls=1, within=_SOON)
+        await q.consumes()
 
         # A pair passes the count; entries before the class of the arm do not count.
-        await cq.arm(ArmType.SOLICITED)
-        self.send(cq, [0, 1])
-        await self.settle()
-        assert self.polled(cq) == [0, 1]
-        await cq.update_consumer_index()
-        self.send(cq, [2], solicited=True)
-        self.send(cq, [3, 4])
-        await self.settle()
-        assert len(cq.callbacks) == 1
-        self.send_pairs(cq, [5, 6])
-        await cq.wait_callbacks(2)
-        await self.consume(cq)
+        await q.arm(SOLICITED)
+        await q.place(UNSOLICITED, UNSOLICITED)
+        await q.poll()
+        await q.place(SOLICITED_RECEIVE, UNSOLICITED, UNSOLICITED)
+        await q.place(UNSOLICITED, UNSOLICITED, pairs=True, calls=1, within=_SOON)
+        await q.consumes()
 
         # Entries present, old ones included, are the alternative.
-        self.send(cq, range(3))
-        await self.settle()
-        await cq.modify(moderation=(0, 0))
-        await cq.arm(ArmType.ANY)
-        await cq.wait_callbacks(3)
-        await cq.callback_return()
-        await cq.modify(moderation=(4, OTHER_ONLY))
-        await cq.arm(ArmType.ANY)
-        self.send(cq, [3])
-        await cq.wait_callbacks(4)
-        await self.consume(cq)
+        await q.place(*[UNSOLICITED] * 3)
+        await q.cq.modify(moderation=(0, 0))
+        await q.arm(calls=1)
+        await q.callback_returns()
+        await q.cq.modify(moderation=(4, OTHER_ONLY))
+        await q.arm()
+        await q.place(UNSOLICITED, calls=1, within=_SOON)
+        await q.consumes()
 
         # An arm that is satisfied at once: the new completions count.
-        for new, calls in ((2, 0), (4, 1)):
-            self.send(cq, range(new))
-            await self.settle()
-            before = len(cq.callbacks)
-            await cq.arm(ArmType.ERRORS, index=cq.consumer_index)
-            await self.settle()
-            assert len(cq.callbacks) == before + calls
-            if not calls:
-                self.send(cq, range(4 - new))
-                await cq.wait_callbacks(before + 1)
-            await self.consume(cq)
-        assert len(cq.callbacks) == 6
+        await q.place(UNSOLICITED, UNSOLICITED)
+        await q.arm(ERRORS)
+        await q.place(UNSOLICITED, UNSOLICITED, calls=1, within=_SOON)
+        await q.consumes()
+        await q.place(*[UNSOLICITED] * 4)
+        await q.arm(ERRORS, calls=1, within=_SOON)
+        await q.consumes()
 
 
 @pyuvm.test()
@@ -173,44 +191,33 @@ class IntervalTest(ModerationBase):
     async def scenario(self) -> None:
         rng = self.rng("interval")
         tick = self.config.mod_tick
-        cq = await self.moderated(OTHER_ONLY, 1)
-        for interval in (1, 1, 1, 2, 3, 1, 2):
-            await cq.modify(moderation=(OTHER_ONLY, interval))
-            await self.one(cq, rng.randrange(tick))
-            self.in_bounds(cq, interval)
-            await self.consume(cq)
-        await cq.modify(moderation=(1 << LOG2, 2))
-        await self.one(cq, 0)
-        self.in_bounds(cq, 2)
-        await self.consume(cq)
+        q = await self.consumer()
+        settings = [(OTHER_ONLY, interval) for interval in (1, 1, 1, 2, 3, 1, 2)]
+        for setting in (*settings, (1 << LOG2, 2)):
+            await q.cq.modify(moderation=setting)
+            await q.arm()
+            await self.harness.cycles(rng.randrange(tick))
+            q.send(UNSOLICITED)
+            await self.harness.cycles(60)
+            await self.env.sync()
+            # Drained and filled meanwhile.
+            q.take()
+            assert await q.cq.update_consumer_index() == (0, 0)
+            q.send(UNSOLICITED)
+            await self.called_in_time(q, setting[1])
+            await q.consumes()
 
         busy = await self.queue(2)
         word = CQ_DB.pack(cons=0, cq=busy.number, arm_type=ArmType.ERRORS, arm=1)
-        await cq.modify(moderation=(OTHER_ONLY, 1))
+        await q.cq.modify(moderation=(OTHER_ONLY, 1))
         for _ in range(3):
-            await self.env.drain(16)
-            calls = len(cq.callbacks)
-            await cq.arm(ArmType.ANY)
-            self.send(cq, [1])
+            await q.arm()
+            q.send(UNSOLICITED)
             answers = [self.env.doorbells.post(2, PageReg.CQ_DB, word) for _ in range(2500)]
-            await cq.wait_callbacks(calls + 1)
-            self.in_bounds(cq, 1, loaded=True)
+            await self.called_in_time(q, 1, loaded=True)
             for answer in answers:
                 assert await answer == (0, 0)
-            await self.consume(cq)
-
-    async def one(self, cq: Cq, offset: int) -> None:
-        """One callback that waits for its interval, drained and filled meanwhile."""
-        calls = len(cq.callbacks)
-        await cq.arm(ArmType.ANY)
-        await self.harness.cycles(offset)
-        self.send(cq, [1])
-        await self.settle(60)
-        assert len(self.polled(cq)) == 1
-        assert await cq.update_consumer_index() == (0, 0)
-        self.send(cq, [2])
-        await cq.wait_callbacks(calls + 1)
-        assert len(cq.callbacks) == calls + 1
+            await q.consumes()
 
 
 @pyuvm.test()
@@ -220,47 +227,47 @@ class WaitersTest(ModerationBase):
     so each queue waits beside each other one.
     """
 
+    #: The longest that can be set: none is over before the test is.
+    LONG = (OTHER_ONLY, OTHER_ONLY - 1)
+
     async def scenario(self) -> None:
         config = self.config
-        cqs = []
-        for number in range(config.num_cq):
-            # The longest that can be set: none is over before the test is.
-            moderation = (OTHER_ONLY, OTHER_ONLY - 1)
-            page = number % config.num_eq
-            cqs.append(await self.queue(page, number=number, log2=1, moderation=moderation))
+        eqs = [await self.env.host.create_eq(page=n, log2=4) for n in range(config.num_eq)]
+        qs = [
+            await self.consumer(eq=eqs[n % config.num_eq], number=n, log2=1, moderation=self.LONG)
+            for n in range(config.num_cq)
+        ]
         for bit in range((config.num_cq - 1).bit_length()):
             for value in range(2):
-                short = [cq for cq in cqs if cq.number >> bit & 1 == value]
-                await self.beside(short, [cq for cq in cqs if cq not in short])
+                short = [q for q in qs if q.cq.number >> bit & 1 == value]
+                await self.beside(short, [q for q in qs if q not in short])
 
-    async def beside(self, short: list[Cq], long: list[Cq]) -> None:
+    async def beside(self, short: list[Consumer], long: list[Consumer]) -> None:
         """One round; none of ``long`` is called."""
-        for cq in long:
-            await cq.arm(ArmType.ANY)
-            self.send(cq, [1])
-        for cq in short:
-            await cq.modify(moderation=(OTHER_ONLY, 1))
-            await cq.arm(ArmType.ANY)
+        await self.armed([q.cq for q in long])
+        for q in long:
+            q.send(UNSOLICITED)
+        for q in short:
+            await q.cq.modify(moderation=(OTHER_ONLY, 1))
+        await self.armed([q.cq for q in short])
         await self.env.drain(16)
-        calls = {cq: len(cq.callbacks) for cq in (*short, *long)}
-        for cq in short:
-            self.send(cq, [1])
-        for cq in short:
-            await cq.wait_callbacks(calls[cq] + 1)
-            self.in_bounds(cq, 1, loaded=True)
-            assert await cq.callback_return() == (0, 0)
-        assert all(len(cq.callbacks) == calls[cq] for cq in long)
-        for cq in short:
-            await cq.modify(moderation=(OTHER_ONLY, OTHER_ONLY - 1))
-        for cq in long:
+        for q in short:
+            q.send(UNSOLICITED)
+        for q in short:
+            await self.called_in_time(q, 1, loaded=True)
+            assert await q.cq.callback_return() == (0, 0)
+        for q in long:
+            q.demand(0)
+        for q in long:
             # Not moderated any more.
-            await cq.modify()
-            await cq.wait_callbacks(calls[cq] + 1)
-            assert await cq.callback_return() == (0, 0)
-            await cq.modify(moderation=(OTHER_ONLY, OTHER_ONLY - 1))
-        for cq in (*short, *long):
-            assert len(self.polled(cq)) == 1
-            assert await cq.update_consumer_index() == (0, 0)
+            await q.cq.modify()
+            await q.cq.wait_callbacks(q.expected + 1)
+            q.demand(1)
+            assert await q.cq.callback_return() == (0, 0)
+        for q in (*short, *long):
+            await q.cq.modify(moderation=self.LONG)
+            q.running = False
+            await q.poll()
 
 
 @pyuvm.test()
@@ -271,83 +278,51 @@ class LatestSettingTest(ModerationBase):
         unit = self.unit
         look = self.scan(False) + 100
         never = (1 << LOG2, OTHER_ONLY)
-        for new, ready in [
-            ((3, OTHER_ONLY), 3),
-            ((2, 100), 3),
-            ((0, 0), 1),
-            ((1, 5), 1),
-            ((OTHER_ONLY, 0), 1),
-        ]:
-            cq = await self.moderated(*never)
-            await self.wait(cq, ready)
-            await cq.modify(moderation=new)
-            await cq.wait_callbacks(1, look)
-            await self.consume(cq)
-            await cq.destroy()
-        # From count to interval: measured from when it became due; longer and shorter.
-        for first, new, waited in [
-            (never, (OTHER_ONLY, unit), None),
-            ((OTHER_ONLY, unit), (OTHER_ONLY, 4 * unit), 4),
-            ((OTHER_ONLY, 400 * unit), (OTHER_ONLY, 3 * unit), 3),
-            ((OTHER_ONLY, 2 * unit), (4, 5 * unit), 5),
-        ]:
-            cq = await self.moderated(*first)
-            await self.wait(cq, 2)
-            await cq.modify(moderation=new)
-            await cq.wait_callbacks(1, 8 * unit * self.config.mod_tick)
-            if waited is not None:
-                self.in_bounds(cq, waited * unit)
-            await self.consume(cq)
-            await cq.destroy()
+        # Entries, setting before and after, interval of the callback (0: it comes at once).
+        for entries, first, new, interval in (
+            (3, never, (3, OTHER_ONLY), 0),
+            (3, never, (2, 100), 0),
+            (1, never, (0, 0), 0),
+            (1, never, (1, 5), 0),
+            (1, never, (OTHER_ONLY, 0), 0),
+            # From count to interval: measured from when it became due; longer and shorter.
+            (2, never, (OTHER_ONLY, unit), unit),
+            (2, (OTHER_ONLY, unit), (OTHER_ONLY, 4 * unit), 4 * unit),
+            (2, (OTHER_ONLY, 400 * unit), (OTHER_ONLY, 3 * unit), 3 * unit),
+            (2, (OTHER_ONLY, 2 * unit), (4, 5 * unit), 5 * unit),
+        ):
+            q = await self.waiting(entries, *first)
+            await q.cq.modify(moderation=new)
+            if interval:
+                await self.called_in_time(q, interval)
+            else:
+                await q.settle(calls=1, within=look)
+            await q.consumes()
+            await q.cq.destroy()
         await self.errors(never)
-
-    async def wait(self, cq: Cq, entries: int) -> None:
-        """A callback waits with this many entries."""
-        await cq.arm(ArmType.ANY)
-        self.send(cq, range(entries))
-        await self.settle(80)
-        assert not cq.callbacks and (await cq.query()).due
 
     async def errors(self, never: tuple[int, int]) -> None:
         """Overflow and failed writes end the waiting; later arms of that queue do not wait."""
-        env = self.env
-        for kind in ("overflow", "write", "event"):
-            cq = await self.moderated(*never, log2=LOG2)
-            if kind == "overflow":
-                await self.wait(cq, 3)
-                self.polled(cq)
-                await cq.update_consumer_index(0)
-                await cq.modify(moderation=(OTHER_ONLY, 1000))
-                self.send(cq, range(6))
-                status = CqStatus.BUFFER_OVERFLOW
-            elif kind == "write":
-                await self.wait(cq, 2)
-                env.mem.fail(cq=cq.number)
-                self.send(cq, [9])
-                status = CqStatus.INTERNAL_ERROR
-            else:
-                await cq.modify(moderation=(0, 0))
-                env.mem.hold_eq(cq.eq.number)
-                env.mem.fail(eq=cq.eq.number)
-                await cq.arm(ArmType.ANY)
-                self.send(cq, [1])
-                await self.settle()
-                await cq.modify(moderation=never)
-                await cq.arm(ArmType.ANY)
-                self.send(cq, [2])
-                await self.settle()
-                env.mem.release_eq(cq.eq.number)
-                await cq.wait_callbacks(1)
-                await cq.callback_return()
-                status = CqStatus.INTERNAL_ERROR
-            count = 2 if kind == "event" else 1
-            await cq.wait_callbacks(count, 400)
-            assert cq.callbacks[-1].status == status, kind
-            await self.settle()
-            assert len(cq.callbacks) == count
-            await cq.callback_return()
-            await cq.destroy()
-        await env.host.read_log()
+        q = await self.waiting(3, *never)
+        await q.cq.modify(moderation=(OTHER_ONLY, 1000))
+        await q.place(*[UNSOLICITED] * 5)
+        await q.overflow(calls=1)
+
+        q = await self.waiting(2, *never)
+        await self.fail_write(q)
+        await q.place(UNSOLICITED, calls=1, status=CqStatus.INTERNAL_ERROR, snap=2)
+
+        q = await self.consumer("failed event")
+        self.env.mem.hold_eq(q.cq.eq.number)
+        self.env.mem.fail(eq=q.cq.eq.number)
+        await q.arm()
+        await q.place(UNSOLICITED)
+        await q.cq.modify(moderation=never)
+        await q.arm()
+        await q.place(UNSOLICITED)
+        self.env.mem.release_eq(q.cq.eq.number)
+        await q.settle(calls=1, status=CqStatus.INTERNAL_ERROR, snap=1)
+        await q.callback_returns(calls=1, status=CqStatus.INTERNAL_ERROR)
 
 
 @pyuvm.test()
@@ -358,24 +333,17 @@ class NotInErrorTest(ModerationBase):
 
     async def scenario(self) -> None:
         mem = self.env.mem
-        for arm in (ArmType.ANY, ArmType.SOLICITED):
-            cq = await self.moderated(OTHER_ONLY, OTHER_ONLY - 1)
-            await cq.arm(ArmType.ANY)
-            mem.hold_cq(cq.number)
-            self.send(cq, range(1 << LOG2), solicited=True)
-            self.send(cq, [99])
-            await cq.wait_callbacks(1, 400)
-            assert cq.callbacks[0][2:] == (CqStatus.BUFFER_OVERFLOW, 0)
-            mem.release_cq(cq.number)
-            await self.env.drain()
-            assert await cq.callback_return() == (0, 0)
-            assert await cq.arm(arm, index=0) == (0, 0)
-            await cq.wait_callbacks(2, 400)
-            assert len(self.polled(cq)) == 1 << LOG2
-            assert await cq.callback_return() == (0, 0)
-            await cq.update_consumer_index()
-            await cq.destroy()
-        await self.env.host.read_log()
+        for arm in (ANY, SOLICITED):
+            q = await self.consumer(moderation=(OTHER_ONLY, OTHER_ONLY - 1))
+            await q.arm()
+            mem.hold_cq(q.cq.number)
+            await q.place(*[SOLICITED_RECEIVE] * (1 << LOG2))
+            await q.overflow(calls=1, snap=0)
+            mem.release_cq(q.cq.number)
+            await q.settle()
+            await q.callback_returns()
+            await q.arm(arm, calls=1, status=CqStatus.BUFFER_OVERFLOW)
+            await q.consumes()
 
 
 @pyuvm.test()
@@ -386,30 +354,30 @@ class BesideTest(ModerationBase):
     """
 
     async def scenario(self) -> None:
-        cq = await self.moderated(OTHER_ONLY, _INTERVAL, log2=6)
+        q = await self.consumer(moderation=(OTHER_ONLY, _INTERVAL), log2=6)
         for kind in ("one", "two", "arm", "index", "consume", "consume and arm"):
-            calls = len(cq.callbacks)
-            await cq.arm(ArmType.ANY)
-            self.send(cq, [1])
+            await q.arm()
+            q.send(UNSOLICITED)
             for _ in range(3 * _INTERVAL):
-                if len(cq.callbacks) > calls:
+                if len(q.cq.callbacks) > q.expected:
                     break
                 await self.harness.cycles(self.config.mod_tick)
-                await self.beside(cq, kind)
-            assert len(cq.callbacks) == calls + 1, kind
-            self.in_bounds(cq, _INTERVAL)
-            await self.consume(cq)
+                await self.beside(q, kind)
+            assert len(q.cq.callbacks) == q.expected + 1, kind
+            await self.called_in_time(q, _INTERVAL)
+            await q.consumes()
 
-    async def beside(self, cq: Cq, kind: str) -> None:
+    async def beside(self, q: Consumer, kind: str) -> None:
         """One of what comes meanwhile."""
         if kind not in ("arm", "index"):
-            self.send(cq, [1, 2] if kind == "two" else [1])
-            await self.settle(60)
-            self.polled(cq)
+            q.send(*[UNSOLICITED] * (1 + (kind == "two")))
+            await self.harness.cycles(60)
+            await self.env.sync()
+            q.take()
         if "arm" in kind:
-            await cq.arm(ArmType.ANY)
+            assert await q.cq.arm() == (0, 0)
         elif kind in ("index", "consume"):
-            assert await cq.update_consumer_index() == (0, 0)
+            assert await q.cq.update_consumer_index() == (0, 0)
 
 
 @pyuvm.test()
@@ -420,35 +388,32 @@ class PresentTest(ModerationBase):
 
     async def scenario(self) -> None:
         for wait in range(6):
-            cq = await self.old_entries(3)
-            await cq.arm(ArmType.ANY)
-            self.send(cq, [3])
+            q = await self.old_entries(3)
+            await q.arm()
+            q.send(UNSOLICITED)
             await self.harness.cycles(14 + wait)
-            assert await cq.update_consumer_index(2) == (0, 0)
-            await cq.wait_callbacks(2)
-            await cq.callback_return()
-        for count, calls in ((5, 2), (6, 1)):
-            cq = await self.old_entries(4)
-            await cq.modify(moderation=(8, OTHER_ONLY))
-            await cq.arm(ArmType.ANY)
-            self.send(cq, [4])
-            await self.settle()
-            assert await cq.update_consumer_index(4) == (0, 0)
-            await cq.modify(moderation=(count, OTHER_ONLY))
-            await self.settle(self.scan())
-            assert len(cq.callbacks) == calls, count
-            await cq.modify(moderation=(0, 0))
-            assert await cq.update_consumer_index(4) == (0, 0)
-            await cq.wait_callbacks(2)
-            await cq.callback_return()
+            q.take(2)
+            assert await q.cq.update_consumer_index() == (0, 0)
+            await q.settle(calls=1, within=_SOON)
+            await q.callback_returns()
+        for count, calls in ((5, 1), (6, 0)):
+            q = await self.old_entries(4)
+            await q.cq.modify(moderation=(8, OTHER_ONLY))
+            await q.arm()
+            await q.place(UNSOLICITED)
+            await q.poll(4)
+            await q.cq.modify(moderation=(count, OTHER_ONLY))
+            await self.harness.cycles(self.scan())
+            await q.settle(calls)
+            await q.cq.modify(moderation=(0, 0))
+            await q.settle(1 - calls, within=_SOON)
+            await q.callback_returns()
 
-    async def old_entries(self, number: int) -> Cq:
+    async def old_entries(self, number: int) -> Consumer:
         """A queue with so many old entries, which waits for four."""
-        cq = await self.queue(1, log2=LOG2)
-        self.send(cq, range(number))
-        await self.env.drain(16)
-        await cq.arm(ArmType.ANY)
-        await cq.wait_callbacks(1)
-        await cq.callback_return()
-        await cq.modify(moderation=(4, OTHER_ONLY))
-        return cq
+        q = await self.consumer()
+        await q.place(*[UNSOLICITED] * number)
+        await q.arm(calls=1)
+        await q.callback_returns()
+        await q.cq.modify(moderation=(4, OTHER_ONLY))
+        return q

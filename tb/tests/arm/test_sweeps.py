@@ -1,22 +1,68 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two things meet on one queue, at every offset of 20 or 30 cycles: completion, arm, consumer
-index; an index after each beat.
+index; an index after each beat; an arm and each completion of a burst.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from itertools import product
 
 import pyuvm
 
-from tb.env.agents import Cpl
 from tb.env.defs import ArmType, Cause, TraceOp
 from tb.env.harness.harness import Channel
-from tb.env.harness.records import MemWrite, Record
-from tb.tests.common.steps import ANY, ARMS, KINDS, SOLICITED, UNSOLICITED, Consumer, StepTest
+from tb.env.harness.records import MemWrite, Trace
+from tb.tests.common.steps import (
+    ANY,
+    ARMS,
+    ERROR,
+    SOLICITED,
+    SOLICITED_RECEIVE,
+    UNSOLICITED,
+    Consumer,
+    Kind,
+    StepTest,
+)
 
 OFFSETS = range(-20, 21)
 SPACING = 96
+Arm = ArmType | None
+
+
+@pyuvm.test()
+class OnlyFirstOfBurstTest(StepTest):
+    """CQ-08, CQ-12: only the first completion of a burst is compared with the arm."""
+
+    async def scenario(self) -> None:
+        await self.together(
+            *(self.burst(before, pairs) for before in range(6) for pairs in (False, True)),
+            self.call_per_arm(),
+        )
+
+    async def burst(self, before: int, pairs: bool) -> None:
+        """The solicited one is the first to the sixth of a burst, in beats of one or two."""
+        q = await self.consumer(f"{before} before it, pairs {pairs}")
+        await q.arm(SOLICITED)
+        kinds = [UNSOLICITED] * 6
+        kinds[before] = SOLICITED_RECEIVE
+        q.send(*kinds, pairs=pairs)
+        await self.env.drain()
+        (callback,) = q.cq.callbacks
+        assert before < callback.snap <= 6, f"{q}: {callback} does not cover the solicited one"
+        q.demand(1, snap=callback.snap)
+        await q.proves_fit()
+
+    async def call_per_arm(self) -> None:
+        """After the burst's first callback the rest of it is news for the next arm."""
+        q = await self.consumer("call per arm")
+        await q.arm(ANY)
+        q.send(*[UNSOLICITED] * 6)
+        await self.env.drain()
+        q.demand(1, snap=q.cq.callbacks[0].snap)
+        assert q.cq.callbacks[0].snap < 6
+        await q.arm(ANY)
+        await q.callback_returns(calls=1)
+        await q.proves_fit()
 
 
 @pyuvm.test()
@@ -31,73 +77,45 @@ class AroundIndexTest(StepTest):
         self.all = [await self.consumer(f"offset {offset}") for offset in OFFSETS]
         for arm in (None, *ARMS):
             # Armed before, one entry: called if published first.
-            await self.one(ANY, ["unsolicited"], 1, arm, None)
-            await self.one(SOLICITED, ["solicited receive"], 1, arm, None)
+            await self.one(arm, ANY, 1, None, UNSOLICITED)
+            await self.one(arm, SOLICITED, 1, None, SOLICITED_RECEIVE)
             # Not armed before, all consumed by the arm's doorbell: never.
-            await self.one(None, ["unsolicited"], 1, arm, 0)
-            await self.one(None, ["error", "unsolicited"], 2, arm, 0)
+            await self.one(arm, None, 1, 0, UNSOLICITED)
+            await self.one(arm, None, 2, 0, ERROR, UNSOLICITED)
             # One of two is left.
-            await self.one(ANY, ["unsolicited", "error"], 1, arm, None if arm is not None else 1)
-            await self.one(None, ["unsolicited", "unsolicited"], 1, arm, 1 if arm is ANY else None)
+            await self.one(arm, ANY, 1, 1 if arm is None else None, UNSOLICITED, ERROR)
+            await self.one(arm, None, 1, 1 if arm is ANY else None, UNSOLICITED, UNSOLICITED)
             # Nothing is consumed.
-            await self.one(
-                None, ["solicited receive"], 0, arm, 1 if arm in (ANY, SOLICITED) else None
-            )
+            total = 1 if arm in (ANY, SOLICITED) else None
+            await self.one(arm, None, 0, total, SOLICITED_RECEIVE)
 
-    async def prepare(self, arm: ArmType | None) -> None:
-        """Proves each queue fit, whatever came before: armed over nothing it waits for exactly one
-        callback. Leaves it empty, disarmed or with a fresh ``arm``.
-        """
-        while running := [q for q in self.all if q.running]:
-            for q in running:
-                q.cq.post_callback_return()
-                q.running = False
+    async def prepare(self, q: Consumer, arm: Arm) -> None:
+        """Proves a queue fit, whatever came before. Leaves it empty, disarmed or with ``arm``."""
+        while q.running:
+            assert await q.cq.callback_return() == (0, 0)
             await self.env.drain(40)
-            for q in running:
-                # One may have waited for the return.
-                q.demand(len(q.cq.callbacks) - q.expected)
-        for q in self.all:
-            q.take()
-            q.cq.post_arm(ANY, index=q.index())
-        await self.rest(0)
-        for q in self.all:
-            q.send(UNSOLICITED)
-        await self.rest(1)
-        for q in self.all:
-            q.take()
-            q.cq.post_callback_return()
+            # One may have waited for the return.
             q.running = False
-            q.cq.post_consumer_index(q.index())
-        await self.rest(0)
-        for q in self.all:
-            if arm is not None:
-                q.cq.post_arm(arm, index=q.index())
-        await self.rest(0)
-
-    async def rest(self, calls: int) -> None:
-        """Waits until the engine rests; this many callbacks of each queue came."""
-        await self.env.drain(40)
-        for q in self.all:
-            q.demand(calls)
+            q.demand(len(q.cq.callbacks) - q.expected)
+        await q.proves_fit()
+        if arm is not None:
+            await q.arm(arm)
 
     async def one(
-        self,
-        before: ArmType | None,
-        kinds: Sequence[str],
-        consumed: int,
-        arm: ArmType | None,
-        total: int | None,
+        self, arm: Arm, before: Arm, consumed: int, total: int | None, *kinds: Kind
     ) -> None:
-        """One sweep of the release around the doorbell."""
+        """One sweep of the release around the doorbell, with or without ``arm``."""
         mem, harness = self.env.mem, self.harness
-        await self.prepare(before)
-        mark = len(self.trace)
+        await self.together(*(self.prepare(q, before) for q in self.all))
+        mark = len(self.seen)
         for q in self.all:
             mem.hold_cq(q.cq.number)
         await harness.cycles(4)
         for q in self.all:
-            q.send(*(KINDS[kind] for kind in kinds))
-        await self.rest(0)
+            q.send(*kinds)
+        await self.env.drain(40)
+        for q in self.all:
+            q.demand(0)
         start = harness.cycle + 80
         for step, q in enumerate(self.all):
             q.take(consumed)
@@ -115,7 +133,7 @@ class AroundIndexTest(StepTest):
             q.expected += calls
             q.running = bool(calls)
         published, told = (
-            {(r.cq, r.cycle) for r in self.trace[mark:] if r.op == op}
+            {(step.cq, step.cycle) for step in self.of(Trace, mark) if step.op == op}
             for op in (TraceOp.PUBLISH, TraceOp.DOORBELL)
         )
         assert published & told, "acknowledgement and doorbell never met in one cycle"
@@ -130,8 +148,7 @@ class ArmMeetsCallbackTest(StepTest):
     async def scenario(self) -> None:
         offsets = range(-30, 31)
         trials = {offset: await self.consumer(f"offset {offset}", log2=2) for offset in offsets}
-        for q in trials.values():
-            await q.cq.arm(ANY, index=0)
+        await self.armed(q.cq for q in trials.values())
         start = self.harness.cycle + 40
         for step, (offset, q) in enumerate(trials.items()):
             at = start + 100 * step
@@ -141,9 +158,9 @@ class ArmMeetsCallbackTest(StepTest):
         await self.env.drain()
         together = 0
         for q in trials.values():
-            steps = [record for record in self.trace if record.cq == q.cq.number]
-            call = next(record for record in steps if record.event)
-            arm = [record for record in steps if record.op == TraceOp.DOORBELL][-1]
+            steps = [step for step in self.of(Trace) if step.cq == q.cq.number]
+            call = next(step for step in steps if step.event)
+            arm = [step for step in steps if step.op == TraceOp.DOORBELL][-1]
             together += call.cycle == arm.cycle
             # Before the call it merged; after it, over the old completion, it stays (CQ-10).
             before = (arm.cycle, arm.lane) < (call.cycle, call.lane)
@@ -164,18 +181,6 @@ class WrittenBeatsTest(StepTest):
     #: Entries that come at once.
     MOST = 5
 
-    def connect_checkers(self) -> None:
-        super().connect_checkers()
-        #: Beats of entries: their halves.
-        self.beats: list[int] = []
-        self.env.add_subscriber(self._beats, "beats of the test", lambda: len(self.beats))
-
-    def _beats(self, records: list[Record]) -> None:
-        lower = (1 << 32) - 1
-        for record in records:
-            if type(record) is MemWrite:
-                self.beats.append(bool(record.strb & lower) | bool(record.strb >> 32) << 1)
-
     async def scenario(self) -> None:
         seen = set()
         both = (False, True)
@@ -185,14 +190,12 @@ class WrittenBeatsTest(StepTest):
                 await q.place(UNSOLICITED)
                 await q.poll()
                 assert await q.cq.resize(3) == q.index()
-            for count in range(1, self.MOST + 1):
-                # From either half on: an odd number between.
-                for _ in range(2):
-                    for pairs in both:
-                        seen |= {(odd, *step) for step in await self.train(q, count, pairs)}
-                    await q.place(UNSOLICITED)
-                    await q.poll()
-        wanted = {(odd, later, halves) for odd in both for later in both for halves in (1, 2, 3)}
+            # Twice each, from either half on: an odd number between.
+            for count, _, pairs in product(range(1, self.MOST + 1), both, both):
+                seen |= {(odd, *step) for step in await self.train(q, count, pairs)}
+                await q.place(UNSOLICITED)
+                await q.poll()
+        wanted = set(product(both, both, (1, 2, 3)))
         assert seen >= wanted, f"not seen: {wanted - seen}"
         await q.arm(ANY)
         await q.place(UNSOLICITED, calls=1)
@@ -203,22 +206,18 @@ class WrittenBeatsTest(StepTest):
         """
         self.harness.hold(Channel.MEM_AW)
         await self.harness.cycles(4)
-        cpls = [Cpl(q.cq.number, context=q.placed + n) for n in range(count)]
-        width = 2 if pairs else 1
-        for at in range(0, count, width):
-            self.env.completions.send_beat(cpls[at : at + width])
         start = written = q.placed
-        q.placed += count
-        await q.settle()
+        await q.place(*[UNSOLICITED] * count, pairs=pairs)
         found = set()
         while written < q.placed:
             await q.refused(Cause.BAD_INDEX, index=q.index(written + 1), arm_type=ANY, arm=1)
-            before = len(self.beats)
+            mark = len(self.seen)
             self.harness.hold(Channel.MEM_AW, False)
             await self.harness.cycles(1)
             self.harness.hold(Channel.MEM_AW)
             await q.settle()
-            for halves in self.beats[before:]:
+            for write in self.of(MemWrite, mark):
+                halves = write.strb & 1 | write.strb >> 62 & 2
                 found.add((written > start, halves))
                 written += halves.bit_count()
         self.harness.hold(Channel.MEM_AW, False)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every transition of the arm model's reachable graph, driven into the RTL (docs/tours.md)."""
+"""Every transition of the arm model's reachable graphs, driven into the RTL (docs/tours.md)."""
 
 from __future__ import annotations
 
@@ -15,48 +15,27 @@ BUILD = "engine_small"
 class ArmLiteralTour(ArmTour):
     """The default reading: CQ-06 to CQ-14, CQ-22."""
 
-    graph = "arm: literal"
+    graphs = ("arm: literal",)
 
 
 @pyuvm.test()
-class ArmTypedTour(ArmTour):
-    """The typed reading of CQ-09."""
+class ArmReadingsTour(ArmTour):
+    """The typed reading of CQ-09; re-arm (CQ-10); failed and unsignalled completions (CQ-08,
+    SRQ-07).
+    """
 
-    graph = "arm: typed"
-    typed = True
-
-
-@pyuvm.test()
-class ArmRearmTour(ArmTour):
-    """CQ-10: an arm over old completions is satisfied."""
-
-    graph = "arm: re-arm"
-    rearm = True
+    graphs = ("arm: typed", "arm: re-arm", "arm: classes")
 
 
 @pyuvm.test()
-class ArmClassesTour(ArmTour):
-    """Failed and unsignalled completions (CQ-08, SRQ-07)."""
+class ArmEndsTour(ArmTour):
+    """Writes that fail (CQ-08, CQ-18), and the end of a queue in every state (CQ-20)."""
 
-    graph = "arm: classes"
-
-
-@pyuvm.test()
-class ArmErrorsTour(ArmTour):
-    """Writes that fail: every arm type reacts (CQ-08, CQ-18)."""
-
-    graph = "arm: errors"
-
-
-@pyuvm.test()
-class ArmLivesTour(ArmTour):
-    """The end of a queue in every state (CQ-20)."""
-
-    graph = "arm: lives"
+    graphs = ("arm: errors", "arm: lives")
 
 
 @pyuvm.test()
 class ArmPairsTest(PairTest, ArmTour):
     """Doorbells, completions and answers of memory that meet."""
 
-    graph = "arm: lives"
+    graphs = ("arm: lives",)

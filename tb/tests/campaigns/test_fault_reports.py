@@ -71,28 +71,19 @@ class LostReportsTest(PairsTest):
         return max(r.cycle for r in self.of(DoneReport, mark)) - begin
 
 
-class _Doubling:
-    """Sends every report of an agent again, at once or later."""
+def double(agent: Any, rng: random.Random) -> list[int]:
+    """From now on half of an agent's reports are sent again, at once or later; returns those."""
+    send, recent, doubled = agent.send_raw, list[int](), list[int]()
 
-    def __init__(self, agent: Any, rng: random.Random, share: float) -> None:
-        self.agent, self.rng, self.share = agent, rng, share
-        self.send = agent.send_raw
-        self.recent: list[int] = []
-        self.doubled = 0
-        agent.send_raw = self.send_raw
+    def send_raw(data: int, **options: Any) -> None:
+        send(data, **options)
+        if rng.random() < 0.5:
+            recent[:] = [*recent[-7:], data]
+            doubled.append(rng.choice((data, rng.choice(recent))))
+            send(doubled[-1], **options)
 
-    def send_raw(self, data: int, **options: Any) -> None:
-        """In place of the agent's."""
-        self.send(data, **options)
-        if self.rng.random() < self.share:
-            self.doubled += 1
-            self.recent = [*self.recent[-7:], data]
-            again = self.rng.choice((data, self.rng.choice(self.recent)))
-            self.send(again, **options)
-
-    def restore(self) -> None:
-        """The agent is as before."""
-        self.agent.send_raw = self.send
+    agent.send_raw = send_raw
+    return doubled
 
 
 @pyuvm.test()
@@ -103,23 +94,17 @@ class DoubledReportsTest(PairsTest):
 
     async def scenario(self) -> None:
         env, rng = self.env, self.rng("doubled")
-        doubling = [_Doubling(agent, rng, 0.5) for agent in (env.done, env.rdone)]
+        doubled = [double(agent, rng) for agent in (env.done, env.rdone)]
         small = self.config.num_qp < 16
         long = env.seed >= LONG_SEED
+        rates = {"rate": 0.3, "recv_rate": 0.2, "message_rate": 0.2}
         sequence: Any = find("receive_traffic")(
-            env,
-            duration=8000 if long else 2500,
-            chunk=32 if small else 64,
-            rate=0.3,
-            recv_rate=0.2,
-            message_rate=0.2,
+            env, duration=8000 if long else 2500, chunk=32 if small else 64, **rates
         )
         await sequence.run()
-        for one in doubling:
-            one.restore()
         await env.drain()
         counters = await env.host.counters()
-        done, rdone = (one.doubled for one in doubling)
+        done, rdone = (len(reports) for reports in doubled)
         assert done > 5 and rdone > 5, (done, rdone)
         assert counters["DONE_REFUSED"] == done, counters
         # Requests are refused here, too.

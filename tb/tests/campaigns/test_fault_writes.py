@@ -51,19 +51,9 @@ class RandomWritesTest(DirectedTest):
         env = self.env
         total = 50_000 if env.seed >= LONG_SEED else 10_000
         rng = self.rng("garbage")
-        sequence: Any = find("receive_life")(
-            env,
-            duration=total // 2 + 2000,
-            rate=0.05,
-            recv_rate=0.05,
-            message_rate=0.05,
-            chunk=_CHUNK,
-            rebirths=0.0,
-            bad_receives=0.0,
-            bad=0.0,
-            foreign=0.0,
-            bad_reaps=0.0,
-        )
+        rates = dict.fromkeys(("rate", "recv_rate", "message_rate"), 0.05)
+        rates |= dict.fromkeys(("rebirths", "bad_receives", "bad", "foreign", "bad_reaps"), 0.0)
+        sequence: Any = find("receive_life")(env, duration=total // 2 + 2000, chunk=_CHUNK, **rates)
         sequence.rng = _Pages(env.seed)
         sequence.rng.limit = self.config.num_pages
         traffic = cocotb.start_soon(sequence.run())

@@ -10,6 +10,7 @@ from typing import Any
 
 import pyuvm
 
+from tb.env.host.consumer import Habits
 from tb.tests.common.soaking import SoakTest
 
 BUILD = ["default", "small"]
@@ -26,11 +27,11 @@ class CoreSoakTest(SoakTest):
         if rng.random() < 0.3:
             self.stall(rng)
         self.env.mem.latency(*rng.choice(((0, 0), (5, 60), (20, 250))), self.env.seed)
-        sizes = {"log2_min": 5, "log2_max": 9, "poll": 0.9, "tell": 0.6, "chunk": 128}
+        habits = Habits(0.9, 0.6, rng.choice((0.05, 0.5)), 400)
+        sizes = {"log2_min": 5, "log2_max": 9, "habits": habits, "chunk": 128}
         return "mixed_traffic", sizes | {
             "rate": rng.choice((0.5, 0.9, 0.95)),
             "pairs": rng.choice((0.1, 0.6, 0.9)),
             "queues": rng.choice((4, 16, self.env.config.num_cq)),
-            "arm": rng.choice((0.05, 0.5)),
             "unreserved": rng.choice((0.1, 0.7)),
         }

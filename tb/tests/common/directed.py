@@ -3,16 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 from tb.env.agents import Cpl
 from tb.env.base_test import CarillonTest
-from tb.env.defs import CQ_DB, Cause, Cmd, Kind, Result
+from tb.env.defs import CQ_DB, EQE, ArmType, Cause, Cmd, Kind, Result
 from tb.env.harness.records import Interrupt, MemWrite, Record, Trace
 from tb.env.host.cq import Cq, Eq
-from tb.env.host.driver import LogEntry
+from tb.env.host.driver import CommandError, LogEntry
 
 SLVERR = 2
 R = TypeVar("R")
@@ -26,19 +26,45 @@ class DirectedTest(CarillonTest):
         self.seen: list[Record] = []
         self.env.add_subscriber(self.seen.extend, "records of the test")
 
-    def of(self, kind: type[R], since: int = 0) -> list[R]:
-        """Records of one kind from position ``since`` of all records on."""
-        return [record for record in self.seen[since:] if isinstance(record, kind)]
+    def of(self, kind: type[R], since: int = 0, queue: Cq | Eq | None = None) -> list[R]:
+        """Records of one kind from position ``since`` of all records on; of memory: of a queue."""
+        found: list[R] = [r for r in self.seen[since:] if isinstance(r, kind)]
+        if queue is None:
+            return found
+        axi_id = self.id_of(queue)
+        return [record for record in found if getattr(record, "axi_id", None) == axi_id]
+
+    def id_of(self, queue: Cq | Eq) -> int:
+        """AXI ID of the writes of a queue."""
+        return self.env.mem.id_of(**{"eq" if isinstance(queue, Eq) else "cq": queue.number})
+
+    @staticmethod
+    def event(write: MemWrite) -> dict[str, int]:
+        """Fields of the event entry in a write; ``at``: its address."""
+        lane = (write.strb & -write.strb).bit_length() - 1
+        fields = EQE.unpack(write.data >> 8 * lane & (1 << EQE.width) - 1)
+        return fields | {"at": write.addr + lane}
+
+    async def happens(self, look: Callable[[], object], within: int, step: int = 10) -> bool:
+        """Waits until this is so, at most so many cycles."""
+        end = self.harness.cycle + within
+        while not look() and self.harness.cycle < end:
+            await self.harness.cycles(step)
+            await self.env.sync()
+        return bool(look())
 
     # -- states ------------------------------------------------------------------------------------
 
     async def states(self) -> list[tuple[int, tuple[int, ...]]]:
-        """The answers to the query of every CQ and every EQ."""
-        command = self.env.host.command
-        found = []
-        for code, count in ((Cmd.QUERY_CQ, self.config.num_cq), (Cmd.QUERY_EQ, self.config.num_eq)):
+        """The answers to the query of every CQ, EQ, QP, SRQ and region."""
+        config, found = self.config, []
+        for code, count in (
+            *((Cmd.QUERY_CQ, config.num_cq), (Cmd.QUERY_EQ, config.num_eq)),
+            *((Cmd.QUERY_QP, config.num_qp), (Cmd.QUERY_SRQ, config.num_srq)),
+            (Cmd.QUERY_MR, config.num_mr),
+        ):
             for number in range(count):
-                answer = await command(code, number)
+                answer = await self.env.host.command(code, number)
                 found.append((answer.result, answer.outs))
         return found
 
@@ -69,6 +95,16 @@ class DirectedTest(CarillonTest):
         assert moved == {n: step for n, step in changes.items() if step}, moved
 
     # -- refusals ----------------------------------------------------------------------------------
+
+    @staticmethod
+    async def fails_with(result: Result, command: Awaitable[Any]) -> None:
+        """The driver's command has this result."""
+        try:
+            await command
+        except CommandError as error:
+            assert error.command.result == result, f"{error}, not {result.name}"
+        else:
+            raise AssertionError(f"accepted, not {result.name}")
 
     def log_of_refusal(self, cause: Cause, page: int, word: int) -> LogEntry:
         """The entry of the error log that a refused doorbell write leaves."""
@@ -125,6 +161,29 @@ class DirectedTest(CarillonTest):
             self.env.completions.send_pair(
                 Cpl(cq.number, context=first), Cpl(cq.number, context=second)
             )
+
+    # -- consumers ---------------------------------------------------------------------------------
+
+    @staticmethod
+    async def armed(cqs: Iterable[Cq], arm: ArmType = ArmType.ANY) -> None:
+        """Each is armed."""
+        for cq in cqs:
+            assert await cq.arm(arm) == (0, 0)
+
+    async def consumed(self, *cqs: Cq) -> list[int]:
+        """Everything that is there is polled and told, and a callback in progress returns."""
+        found: list[int] = []
+        for cq in cqs:
+            found += self.polled(cq)
+            assert await cq.update_consumer_index() == (0, 0)
+            if len(cq.callbacks) > cq.returns:
+                assert await cq.callback_return() == (0, 0)
+        return found
+
+    async def grants(self, cq: Cq, *requests: tuple[int, bool]) -> None:
+        """Each request of so many credits is granted, or is not."""
+        answers = [(n, await self.env.credits.reserve(cq.number, n)) for n, _ in requests]
+        assert answers == [*requests], f"CQ {cq.number}: {answers}, not {requests}"
 
     @staticmethod
     def polled(cq: Cq, limit: int = 1 << 16) -> list[int]:

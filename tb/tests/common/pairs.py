@@ -41,8 +41,7 @@ class PairsTest(DirectedTest):
     async def remake(self, number: int) -> None:
         """After an error of its CQ: the QP goes, the CQ goes, both come again and connect."""
         old, peer = self.qps[number], self.qps[number ^ 1]
-        if old.cq.callbacks:
-            old.cq.callbacks.clear()
+        old.cq.callbacks.clear()
         await old.destroy()
         if (await old.cq.query()).in_callback:
             assert await old.cq.callback_return() == (0, 0)
@@ -70,14 +69,15 @@ class PairsTest(DirectedTest):
                 qp.queue(qp.make(Opcode.SEND, length=8), at=start)
         return dict.fromkeys(self.qps, 5)
 
-    async def unharmed(self, number: int, entries: int) -> None:
-        """Everything of this CQ has completed, and called back."""
+    async def unharmed(self, number: int, entries: int, failed: int = 0) -> None:
+        """Everything of this CQ has completed, all but ``failed`` well, and called back."""
         cq = self.qps[number].cq
         state = await cq.query()
         where = f"CQ {number}: {state}"
         assert state.status == CqStatus.OK, where
         found = cq.get_cq_results_ex()
-        assert [r.status for r in found] == [0] * entries, f"{where}: {found}"
+        good = [r.status for r in found].count(0)
+        assert len(found) == entries and good >= entries - failed, f"{where}: {found}"
         assert await cq.update_consumer_index() == (0, 0)
         assert len(cq.callbacks) == 1 and cq.callbacks[0].status == CqStatus.OK, where
         assert await cq.callback_return() == (0, 0)

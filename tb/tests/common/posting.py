@@ -115,6 +115,18 @@ class PostingTest(DirectedTest):
             self.reports[qp.number] += 1
             self.env.done.send(qp.number, tag, int(status), at_cycle=at)
 
+    async def done(self, qp: Qp, posts: Sequence[Post]) -> None:
+        """These were accepted: what the transport executes is reported, and all succeed."""
+        await self.rest(32)
+        if remote := sum(not VERBS[post.opcode].local for post in posts):
+            self.report(qp, *[OK] * remote)
+        await self.demand_results(qp, posts, OK)
+
+    async def through(self, *qps: Qp, **fields: Any) -> None:
+        """A Write of each QP succeeds, one after the other."""
+        for qp in qps:
+            await self.done(qp, await self.accept(qp, [self.write_post(qp, **fields)]))
+
     # -- demands -----------------------------------------------------------------------------------
 
     @property

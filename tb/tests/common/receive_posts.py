@@ -10,9 +10,8 @@ from collections.abc import Iterable, Sequence
 
 from models.post.post import Segment
 from models.receive.receive_post import RecvPost
-from tb.env.agents.control import CommandError
 from tb.env.agents.receive import Answer
-from tb.env.defs import RPOST, Cause, Cmd, CqeStatus, Kind, PageReg, Result, Scatter, TraceOp
+from tb.env.defs import RPOST, Cause, CqeStatus, Kind, PageReg, Scatter, TraceOp
 from tb.env.harness.records import Interrupt, MemWrite, ScatterAnswer, TermRequest, Trace, WorkBeat
 from tb.env.host.driver import LogEntry
 from tb.env.host.qp import Qp
@@ -103,26 +102,14 @@ class ReceivePostTest(PostingTest):
             await self.demand_received(qp, [post], [size])
         return answers
 
-    @staticmethod
-    def scatter_of(post: RecvPost, answer: Answer) -> bool:
-        """The answer fills the whole buffer, its slots as they were posted."""
+    async def filled(self, qp: Qp, post: RecvPost, length: int | None = None) -> Answer:
+        """A message as long as its buffer takes it, which is scattered as it was posted."""
+        (answer,) = await self.consume(qp, [post], [post.length if length is None else length])
         segments = [*post.segments, *[Segment(0, 0, 0)] * (3 - post.num_segments)]
-        return list(answer.segments) == segments
+        assert list(answer.segments) == segments, (post, answer)
+        return answer
 
     # -- demands -----------------------------------------------------------------------------------
-
-    async def states(self) -> list[tuple[int, tuple[int, ...]]]:
-        """Also the QPs, the SRQs and the regions."""
-        found = await super().states()
-        for code, count in (
-            (Cmd.QUERY_QP, self.config.num_qp),
-            (Cmd.QUERY_SRQ, self.config.num_srq),
-            (Cmd.QUERY_MR, self.config.num_mr),
-        ):
-            for number in range(count):
-                answer = await self.env.host.command(code, number)
-                found.append((answer.result, answer.outs))
-        return found
 
     def effects(self, mark: int) -> list[object]:
         """What a refusal must not bring about; steps that change nothing are none."""
@@ -142,19 +129,14 @@ class ReceivePostTest(PostingTest):
         shared = offset == PageReg.SRQ_RECV
         return [] if cause in NO_STEP else [(post.number, cause | shared << 8)]
 
-    async def causes(
-        self,
-        queue: ReceiveQueue,
-        cases: Iterable[tuple[RecvPost, Cause]],
-        states: bool = True,
-    ) -> None:
+    async def causes(self, queue: ReceiveQueue, cases: Iterable[tuple[RecvPost, Cause]]) -> None:
         """Many posts to a queue that are refused, with these causes: answers, steps, counters, log,
         no effect.
         """
         cases = list(cases)
         host = self.env.host
         await self.rest(32)
-        before = await self.states() if states else []
+        before = await self.states()
         mark = self.mark
         await host.read_log()
         old = await host.counters()
@@ -175,8 +157,7 @@ class ReceivePostTest(PostingTest):
         log = [LogEntry(cause, kind, post.number, queue.page) for post, cause in cases]
         # The newest ones may have found no room.
         assert await host.read_log() == log[: len(cases) - lost]
-        if states:
-            assert await self.states() == before
+        assert await self.states() == before
 
     async def refuse(
         self, cause: Cause, data: RecvPost | int, *, page: int = 0, offset: int, **options: int
@@ -228,17 +209,3 @@ class ReceivePostTest(PostingTest):
             await self.rest(16)
         await qp.cq.update_consumer_index()
         await self.rest(16)
-
-    async def turn(self, srq: Srq, qp: Qp, count: int) -> None:
-        """So many buffers through the whole queue, to move its indices."""
-        for _ in range(count):
-            assert (await srq.post_recv()).accepted
-            await self.complete(qp)
-
-    async def resized(self, srq: Srq, size: int) -> Result:
-        """RESIZE_SRQ, whatever its result."""
-        try:
-            await srq.resize(size)
-        except CommandError as error:
-            return Result(error.command.result)
-        return Result.OK

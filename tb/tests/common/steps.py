@@ -17,10 +17,10 @@ from typing import Any, Final
 
 from cocotb.triggers import Lock, gather
 
-from tb.env.base_test import CarillonTest
+from tb.env.agents import Cpl
 from tb.env.defs import CQ_DB, ArmType, Cause, CqeType, CqStatus, PageReg
-from tb.env.harness.records import Record, Trace
 from tb.env.host.cq import Cq, Eq
+from tb.tests.common.directed import DirectedTest
 
 ANY: Final = ArmType.ANY
 ERRORS: Final = ArmType.ERRORS
@@ -69,8 +69,6 @@ MERGED: Final[Mapping[tuple[ArmType, ArmType], ArmType]] = {
     (SOLICITED, SOLICITED): SOLICITED,
 }
 
-_QUIET = 40
-
 
 class Consumer:
     """One CQ. Each step waits until the engine rests and demands that exactly ``calls`` callbacks
@@ -101,16 +99,20 @@ class Consumer:
         assert answer == (0, 0), f"{self}: arm {arm.name} refused: {answer}"
         await self.settle(calls, **options)
 
-    async def place(self, *kinds: Kind, calls: int = 0, **options: Any) -> None:
+    async def place(
+        self, *kinds: Kind, calls: int = 0, pairs: bool = False, **options: Any
+    ) -> None:
         """These completions are placed, back to back."""
-        self.send(*kinds)
+        self.send(*kinds, pairs=pairs)
         await self.settle(calls, **options)
 
-    def send(self, *kinds: Kind, at: int | None = None) -> None:
-        """Completions, from a given cycle on."""
-        for kind in kinds:
-            self.test.env.completions.send(self.cq.number, context=self.placed, at_cycle=at, **kind)
-            self.placed += 1
+    def send(self, *kinds: Kind, at: int | None = None, pairs: bool = False) -> None:
+        """Completions, from a given cycle on; ``pairs``: two in a beat."""
+        cpls = [Cpl(self.cq.number, self.placed + n, **kind) for n, kind in enumerate(kinds)]
+        width = 2 if pairs else 1
+        for first in range(0, len(cpls), width):
+            self.test.env.completions.send_beat(cpls[first : first + width], at_cycle=at)
+        self.placed += len(cpls)
 
     def take(self, count: int | None = None) -> None:
         """GetCqResults: takes entries from memory (default: all placed) without telling."""
@@ -138,28 +140,24 @@ class Consumer:
 
     async def refused(self, cause: Cause, *, index: int | None = None, **fields: int) -> None:
         """A CQ_DB write with these fields is refused and changes nothing (CQ-22, ISO-02)."""
+        host, page = self.test.env.host, self.cq.page
         before = await self.cq.query()
         word = CQ_DB.pack(cq=self.cq.number, **fields)
         word |= self.index() if index is None else index
-        await self.refused_word(cause, word)
-        after = await self.cq.query()
-        assert before == after, f"{self}: {cause.name} changed {before} to {after}"
-
-    async def refused_word(self, cause: Cause, word: int) -> None:
-        """A write to CQ_DB is refused with this cause, counted and reported."""
-        host, page = self.test.env.host, self.cq.page
         _, count = await host.page_status(page)
         answer = await host.write(page, PageReg.CQ_DB, word)
         assert answer == (2, cause), f"{self}: {word:#x} answered {answer}, not {cause.name}"
         assert await host.page_status(page) == (cause, count + 1)
         await self.settle(0)
+        after = await self.cq.query()
+        assert before == after, f"{self}: {cause.name} changed {before} to {after}"
 
-    async def settle(
-        self, calls: int = 0, status: CqStatus = CqStatus.OK, snap: int | None = None
-    ) -> None:
-        """Nothing but time passes."""
-        await self.test.env.drain(_QUIET)
-        self.demand(calls, status, snap)
+    async def settle(self, calls: int = 0, within: int = 0, **options: Any) -> None:
+        """Nothing but time passes; ``within``: at most so many cycles until the callbacks."""
+        if within:
+            await self.cq.wait_callbacks(self.expected + calls, within)
+        await self.test.env.drain(self.test.quiet)
+        self.demand(calls, **options)
 
     def demand(self, calls: int, status: CqStatus = CqStatus.OK, snap: int | None = None) -> None:
         """Exactly ``calls`` callbacks came since the latest demand."""
@@ -175,6 +173,21 @@ class Consumer:
             )
             self.running = True
 
+    async def consumes(self) -> None:
+        """Everything is polled and told, and a callback in progress returns."""
+        await self.poll()
+        if self.running:
+            await self.callback_returns()
+
+    async def overflow(
+        self, kind: Kind = UNSOLICITED, calls: int = 0, snap: int | None = None
+    ) -> None:
+        """One completion more than there is room for."""
+        self.send(kind)
+        self.placed -= 1
+        await self.settle(calls, status=CqStatus.BUFFER_OVERFLOW, snap=snap)
+        assert (await self.cq.query()).status == CqStatus.BUFFER_OVERFLOW
+
     async def proves_fit(self) -> None:
         """Whatever came before: a fresh arm of the empty queue waits for exactly one callback."""
         if self.running:
@@ -187,37 +200,33 @@ class Consumer:
         await self.poll()
 
 
-class StepTest(CarillonTest):
-    """Creates consumers on one event queue, keeps the trace, and compares the number of callbacks
-    of the whole test.
+class StepTest(DirectedTest):
+    """Creates consumers on one event queue, and compares the number of callbacks of the whole
+    test.
     """
+
+    #: Cycles without any event after which the engine rests.
+    quiet = 40
 
     def connect_checkers(self) -> None:
         super().connect_checkers()
-        self.trace: list[Trace] = []
         self.consumers: list[Consumer] = []
         self._eq: Eq | None = None
         self._creating = Lock()
-        self.env.add_subscriber(self._keep, "trace of the test", lambda: len(self.trace))
-
-    def _keep(self, records: list[Record]) -> None:
-        self.trace += [record for record in records if type(record) is Trace]
 
     @property
     def index_mask(self) -> int:
         """All bits of an index."""
-        assert self.env.config is not None
-        return (1 << self.env.config.idx_w) - 1
+        return (1 << self.config.idx_w) - 1
 
     async def consumer(
         self, name: str = "", *, eq: Eq | None = None, log2: int = 3, **options: Any
     ) -> Consumer:
         """A new CQ. Its completions need no credits unless ``reservation`` is set."""
-        assert self.env.config is not None
         if eq is None:
             async with self._creating:
                 if self._eq is None:
-                    room = min((self.env.config.num_cq - 1).bit_length(), self.env.config.max_log2)
+                    room = min((self.config.num_cq - 1).bit_length(), self.config.max_log2)
                     self._eq = await self.env.host.create_eq(log2=room, page=1)
             eq = self._eq
         options.setdefault("reservation", False)

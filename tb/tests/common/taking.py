@@ -182,6 +182,13 @@ class TakingTest(PostingTest):
         assert got == list(wanted), f"QP {qp.number}: {got} instead of {wanted}"
         assert all(result.qp_context == qp.context for result in found)
 
+    async def serve(self, qp: Qp, cookies: Iterable[int]) -> None:
+        """Messages of 0, 1, ... bytes for these buffers, one by one: taken, reported, completed."""
+        for n, cookie in enumerate(cookies):
+            await self.take(qp, n)
+            self.settle(qp)
+            await self.demand(qp, [Want(cookie, n)])
+
     async def nothing(self, *qps: Qp) -> None:
         """Nothing completes."""
         await self.rest()

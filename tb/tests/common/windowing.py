@@ -6,15 +6,18 @@ keys, checks, messages that invalidate, and demands on what they answer.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from models.post.post import Post, Segment
 from tb.env.agents.base import Pending
 from tb.env.agents.receive import Answer
 from tb.env.defs import (
+    Cause,
     CheckKind,
     CqeStatus,
     CqeType,
     Opcode,
+    PostFlag,
     QpState,
     Right,
     Scatter,
@@ -23,9 +26,10 @@ from tb.env.defs import (
 )
 from tb.env.harness.records import Trace
 from tb.env.host.qp import Qp
+from tb.env.host.recv import ReceiveQueue
 from tb.env.host.regions import Region, RegionStatus
 from tb.env.host.windows import MemoryWindow, WindowStatus
-from tb.tests.common.taking import TakingTest
+from tb.tests.common.taking import TAKEN, TakingTest
 
 READ = CheckKind.READ
 WRITE = CheckKind.WRITE
@@ -42,6 +46,9 @@ ZONE = 5
 OTHER_ZONE = 6
 GENERATION = 1 << 12
 WINDOW = 1 << 11
+Keyed = MemoryWindow | Region
+#: Of a completion of a receive: type, request context, status, token, bytes.
+Entry = tuple[int, int, int, int, int]
 
 
 class WindowTest(TakingTest):
@@ -52,6 +59,13 @@ class WindowTest(TakingTest):
         options.setdefault("zone", ZONE)
         options.setdefault("recv_depth", 0 if "srq" in options else 4)
         return await self.qp(guarded=True, **options)
+
+    async def sharing(self, count: int, **options: object) -> list[Qp]:
+        """So many guarded QPs with one CQ."""
+        qps = [await self.guarded(**options)]
+        while len(qps) < count:
+            qps.append(await self.guarded(share=qps[0], **options))
+        return qps
 
     async def memory(
         self, length: int = 4096, *, zone: int = ZONE, rights: int = ALL, base: int | None = None
@@ -105,6 +119,41 @@ class WindowTest(TakingTest):
     async def invalidate(self, qp: Qp, key: int, status: int = 0) -> None:
         """An Invalidate."""
         await self.execute(qp, qp.make(Opcode.INVALIDATE, token=key), status)
+
+    async def fails(self, qp: Qp, post: Post, status: int) -> None:
+        """A local request that fails; the connection is made again."""
+        await self.execute(qp, post, status)
+        await self.revive(qp)
+
+    async def make_valid(self, keyed: Keyed, qp: Qp, memory: Region) -> int:
+        """A valid key of an object: by FastRegister of a region, by Bind of a window to memory."""
+        if isinstance(keyed, Region):
+            return await self.fast_register(keyed, qp)
+        return await self.bind(keyed, qp, memory)
+
+    async def renew(self, keyed: Keyed) -> None:
+        """Ends an object and makes it anew: a window, or a region that is not registered yet."""
+        if isinstance(keyed, Region):
+            await keyed.deregister()
+            await keyed.allocate()
+        else:
+            await keyed.close()
+            await keyed.create()
+
+    def read_of(self, qp: Qp, memory: Region, key: int, **fields: Any) -> Post:
+        """A Read into memory that invalidates this key when it retires."""
+        fields.setdefault("segments", [Segment(memory.base, 8, key)])
+        flags, target = PostFlag.RDMA_READ_LOCAL_INVALIDATE, memory.segment(0, 8)
+        return qp.make(Opcode.READ, target=target, flags=flags, **fields)
+
+    async def read(self, qp: Qp, post: Post, status: int = 0) -> None:
+        """A Read to its completion; when it fails, the connection is made again."""
+        await self.accept(qp, [post])
+        await self.rest()
+        self.report(qp)
+        await self.demand_results(qp, [post], status)
+        await self.demand_state(qp, QpState.ERROR if status else QpState.CONNECTED)
+        await self.revive(qp)
 
     async def revive(self, qp: Qp) -> None:
         """A fresh connection, whatever the state."""
@@ -168,12 +217,31 @@ class WindowTest(TakingTest):
             qp.number, length, invalidate=True, token=token, at_cycle=at, solicited=solicited
         )
 
-    async def demand_entries(
-        self, qp: Qp, wanted: Sequence[tuple[int, int, int, int, int]]
+    async def post_buffers(self, queue: ReceiveQueue, memory: Region, count: int = 1) -> list[int]:
+        """Posts buffers of up to 32 bytes at the begin of this memory; returns their cookies."""
+        part = memory.segment(0, min(memory.length, 32))
+        posts = [queue.make_recv([part]) for _ in range(count)]
+        for answer in queue.queue_recv_many(posts):
+            assert await answer == (0, Cause.NONE)
+        return [post.context for post in posts]
+
+    async def deliver(
+        self, qp: Qp, token: int, *wanted: Entry, code: int = TAKEN, status: int = 0, **options: Any
     ) -> None:
-        """Exactly these entries are on the receive CQ: type, request context, status, token,
-        bytes.
-        """
+        """A message that invalidates is answered so; its buffer is reported, and completes."""
+        await self.answers([self.send_invalidate(qp, token, **options)], code)
+        self.settle(qp, status)
+        await self.demand_entries(qp, wanted)
+
+    async def refuse_token(self, qp: Qp, memory: Region, token: int) -> None:
+        """A message with this token ends the connection, which is made again."""
+        (cookie,) = await self.post_buffers(qp, memory)
+        await self.deliver(qp, token, bad_token(cookie, token), code=BAD_TOKEN)
+        await self.demand_state(qp, QpState.ERROR)
+        await self.revive(qp)
+
+    async def demand_entries(self, qp: Qp, wanted: Sequence[Entry]) -> None:
+        """Exactly these entries are on the receive CQ."""
         found = await qp.recv_cq.wait_results(len(wanted))
         await self.rest()
         found += qp.recv_cq.get_cq_results_ex()
@@ -192,27 +260,34 @@ class WindowTest(TakingTest):
         found: list[RegionStatus | WindowStatus] = [await one.query() for one in regions]
         return found + [await window.query() for window in windows]
 
+    async def start_over(self) -> None:
+        """Reset: the engine has forgotten everything."""
+        await self.env.reset()
+        self._region = None
+        for counts in (self.reports, self.tags, self.early, self.next_tag):
+            counts.clear()
+
     def key_steps(self, op: TraceOp, since: int = 0) -> list[Trace]:
         """Steps of lanes 8 and 9."""
         return [t for t in self.of(Trace, since) if t.op == op]
 
 
-def received(cookie: int, token: int, nbytes: int = 1) -> tuple[int, int, int, int, int]:
+def received(cookie: int, token: int, nbytes: int = 1) -> Entry:
     """The one entry of an invalidating receive of NDKPI."""
     return (CqeType.RECEIVE_AND_INVALIDATE, cookie, 0, token, nbytes)
 
 
-def bad_token(cookie: int, token: int) -> tuple[int, int, int, int, int]:
+def bad_token(cookie: int, token: int) -> Entry:
     """The same, when the token was bad."""
     return (CqeType.RECEIVE_AND_INVALIDATE, cookie, INVALID_TOKEN, token, 0)
 
 
-def result_of(context: int, token: int) -> tuple[int, int, int, int, int]:
+def result_of(context: int, token: int) -> Entry:
     """The invalidate result of an invalidating receive of NetworkDirect 1."""
     return (CqeType.INVALIDATE, context, 0, token, 0)
 
 
-def plain(cookie: int, nbytes: int = 1, status: int = 0) -> tuple[int, int, int, int, int]:
+def plain(cookie: int, nbytes: int = 1, status: int = 0) -> Entry:
     """The receive result."""
     return (CqeType.RECEIVE, cookie, status, 0, nbytes)
 

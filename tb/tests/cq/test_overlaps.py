@@ -1,21 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rare things that meet: two overflows, a destruction and an overflow, a resize and credits (CQ-17,
-CQ-19, CQ-20).
+"""Rare things that meet: two overflows, a destruction and an overflow, a resize and credits; what
+happens between the answers to entries that were written together (CQ-17 to CQ-20).
 """
 
 from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
 
 import cocotb
 import pyuvm
 
 from tb.env.agents import Cpl
-from tb.env.defs import ArmType, Cmd, CqStatus, Result
+from tb.env.defs import ArmType, Cmd, CqStatus, Result, TraceOp
 from tb.env.harness.harness import Channel
-from tb.env.harness.records import Trace
+from tb.env.harness.records import MemResponse, Trace
 from tb.env.host.cq import Cq
-from tb.tests.common.directed import DirectedTest
+from tb.tests.common.directed import SLVERR, DirectedTest
 
 LOG2 = 1
+#: Cycles until the answers to the entries behind the failed one.
+_LATE = 1500
+ACTIONS: dict[str, Callable[[Cq], Awaitable[object]]] = {
+    "told": Cq.update_consumer_index,
+    "armed": Cq.arm,
+    "returned": Cq.callback_return,
+    "queried": Cq.query,
+    "modified": lambda cq: cq.modify(moderation=(2, 5)),
+}
+TRIALS = (
+    *((), *((action,) for action in ACTIONS)),
+    *(("armed", second) for second in ("told", "returned", "modified")),
+)
 
 
 class OverlapTest(DirectedTest):
@@ -23,11 +38,10 @@ class OverlapTest(DirectedTest):
 
     async def full(self, count: int, armed: bool = False) -> list[Cq]:
         """Queues whose rings are full, with an arm that only an error satisfies if ``armed``."""
-        eq = await self.env.host.create_eq(log2=5)
-        found = await self.queues(count, eq, log2=LOG2)
+        found = [await self.queue(0, log2=LOG2) for _ in range(count)]
+        if armed:
+            await self.armed(found, ArmType.ERRORS)
         for cq in found:
-            if armed:
-                assert await cq.arm(ArmType.ERRORS) == (0, 0)
             self.send(cq, range(1 << LOG2))
         await self.env.drain()
         return found
@@ -52,23 +66,75 @@ class OverflowsTogetherTest(OverlapTest):
                 if number % 40 != 39:
                     continue
                 first, second = full[number // 40 * 2 : number // 40 * 2 + 2]
-                if pairs:
-                    env.completions.send_pair(Cpl(first.number, 9), Cpl(second.number, 9))
-                else:
-                    self.send(first, [9])
-                    self.send(second, [9])
+                both = [Cpl(first.number, 9), Cpl(second.number, 9)]
+                for beat in [both] if pairs else zip(both):
+                    env.completions.send_beat(beat)
             await env.drain(64)
             for cq in full:
                 state = await cq.query()
                 told = [(call.status, call.snap) for call in cq.callbacks]
                 assert state.status == CqStatus.BUFFER_OVERFLOW, f"CQ {cq.number}: {state}"
                 assert told == [(CqStatus.BUFFER_OVERFLOW, 1 << LOG2)], f"CQ {cq.number}: {told}"
-                assert await cq.callback_return() == (0, 0)
-                assert self.polled(cq) == [*range(1 << LOG2)]
-                assert await cq.destroy() == Result.OK
-            for cq in others:
+                assert await self.consumed(cq) == [*range(1 << LOG2)]
+            for cq in full + others:
                 assert await cq.destroy() == Result.OK
             await env.host.read_log()
+
+
+@pyuvm.test()
+class OverflowBesideAnswersTest(OverlapTest):
+    """CQ-17, ISO-04: an overflow, while memory answers a write of other CQs in each cycle, takes
+    its turn among them: its CQ is in error long before the last answer.
+    """
+
+    async def scenario(self) -> None:
+        cqs = [await self.queue(n % 2, log2=5) for n in range(8)]
+        for ahead in (20, 4, 0):
+            await self.round(cqs, ahead)
+
+    async def round(self, cqs: list[Cq], ahead: int) -> None:
+        """``ahead``: cycles from the first answer to the completion that is one too many."""
+        (full,) = await self.full(1)
+        env, count = self.env, min(self.config.max_writes * 3 // 4 // len(cqs), 1 << cqs[0].log2)
+        env.mem.hold_responses()
+        for number in range(count):
+            for cq in cqs:
+                self.send(cq, [number])
+        await self.harness.cycles(8 * count * len(cqs))
+        env.mem.release_responses()
+        mark = len(self.seen)
+        await self.harness.cycles(ahead)
+        self.send(full, [2])
+        await env.drain(64)
+        answers = [r.cycle for r in self.of(MemResponse, mark)]
+        steps = [s for s in self.of(Trace, mark) if s.op == TraceOp.CQ_ERROR]
+        assert len(answers) == count * len(cqs) and [s.cq for s in steps] == [full.number]
+        behind = sum(cycle > steps[0].cycle for cycle in answers)
+        assert behind > len(answers) - ahead - 32, f"{behind} of {len(answers)} answers behind it"
+        assert await self.consumed(*cqs) == [*range(count)] * len(cqs)
+
+
+@pyuvm.test()
+class OverflowMeetsEventTest(OverlapTest):
+    """CQ-17: an overflow in any cycle around the answer to another CQ's event entry is not lost."""
+
+    async def scenario(self) -> None:
+        env = self.env
+        env.mem.latency(4)
+        cq = await self.queue(0)
+        for offset in range(40):
+            (full,) = await self.full(1)
+            await self.armed([cq])
+            await env.drain(32)
+            mark = len(self.seen)
+            self.send(cq, [offset])
+            await self.harness.cycles(offset)
+            self.send(full, [2])
+            await env.drain(64)
+            steps = [s for s in self.of(Trace, mark) if s.op == TraceOp.CQ_ERROR]
+            assert [s.cq for s in steps] == [full.number], f"offset {offset}: {steps}"
+            assert await self.consumed(cq) == [offset]
+            await full.destroy()
 
 
 @pyuvm.test()
@@ -97,12 +163,11 @@ class DestroyInOverflowTest(OverlapTest):
             del env.host.cqs[cq.number]
             new = await env.host.create_cq(cq.number, eq=cq.eq, log2=2, reservation=False)
             assert (await new.query()).status == CqStatus.OK
-            assert await new.arm(ArmType.ANY) == (0, 0)
+            await self.armed([new])
             self.send(new, [5])
             calls = await new.wait_callbacks(1)
             assert [call.status for call in calls] == [CqStatus.OK]
-            await new.wait_results(1)
-            assert await new.callback_return() == (0, 0)
+            assert await self.consumed(new) == [5]
             assert (await new.query()).status == CqStatus.OK
             assert await new.destroy() == Result.OK
             await other.wait_results(4)
@@ -142,3 +207,43 @@ class ShrinkInRequestsTest(OverlapTest):
             if done:
                 await cq.resize(4)
         assert {(True, 4), (False, 8)} <= outcomes, f"not at each moment: {outcomes}"
+
+
+@pyuvm.test()
+class BehindFailureTest(DirectedTest):
+    """CQ-17, CQ-18: the write of an entry failed, and the entries behind it were under way.
+    Whatever the queue's page does before their answers come, they publish nothing and call nobody.
+    """
+
+    async def scenario(self) -> None:
+        for steps in TRIALS:
+            await self.between(*steps)
+
+    async def between(self, *steps: str) -> None:
+        mem = self.env.mem
+        cq = await self.queue(1, log2=3)
+        await self.armed([cq])
+        mem.fail(SLVERR, cq=cq.number, lands=True)
+        mem.latency(150)
+        self.send(cq, [0])
+        await self.harness.cycles(60)
+        mem.latency(_LATE)
+        # One at a time, so that each has a write of its own.
+        for context in (1, 2):
+            self.send(cq, [context])
+            await self.harness.cycles(40)
+        mem.latency(0)
+        await cq.wait_callbacks(1)
+        for step in steps:
+            answer = await ACTIONS[step](cq)
+            assert answer in ((0, 0), None) or step == "queried", f"{step}: {answer}"
+        await self.harness.cycles(40)
+        assert len(self.of(MemResponse, 0, cq)) == 1
+        before = await cq.query()
+        await self.env.drain()
+        assert len(self.of(MemResponse, 0, cq)) == 3
+        state = await cq.query()
+        assert state == before and (state.prod, state.status) == (0, CqStatus.INTERNAL_ERROR), (
+            f"{steps}: {before}, then {state}"
+        )
+        assert len(cq.callbacks) == 1

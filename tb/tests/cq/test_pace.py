@@ -24,8 +24,6 @@ from tb.env.harness.records import (
 from tb.env.host.cq import Cq
 from tb.tests.common.pacing import LEAD, PaceTest
 
-BUILD = "default"
-
 SAMPLES = 12
 #: Queues whose callbacks wait for moderation at a time.
 LOOKED = 16
@@ -118,30 +116,27 @@ class JoinedTest(PaceTest):
         self, channel: Channel, cq: Cq, beats: list[int], before: Cq, want: list[int]
     ) -> None:
         """Beats of so many completions arrive behind an entry that cannot leave."""
-        mark = len(self.seen)
-        self.harness.hold(channel)
-        await self.harness.cycles(4)
-        self.send(before, [0])
-        for count in beats:
-            self.env.completions.send_beat([Cpl(cq.number)] * count)
-        await self.harness.cycles(32)
-        self.harness.hold(channel, False)
-        await self.env.drain(32)
+        mark = await self.held(channel, before, *([cq] * count for count in beats))
         found = self.shape(cq, mark)
         assert found == want, f"entries of the beats: {found} instead of {want}"
-        await self.consume(before, cq)
+        await self.consumed(before, cq)
 
     async def between(self, channel: Channel, cq: Cq, other: Cq, before: Cq) -> None:
+        mark = await self.held(channel, before, [cq], [other], [cq], [other])
+        assert self.shape(cq, mark) == self.shape(other, mark) == [1, 1]
+        await self.consumed(before, cq, other)
+
+    async def held(self, channel: Channel, before: Cq, *beats: list[Cq]) -> int:
+        """These beats arrive while the channel stands still; returns where their records begin."""
         mark = len(self.seen)
         self.harness.hold(channel)
         await self.harness.cycles(4)
-        for queue in (before, cq, other, cq, other):
-            self.send(queue, [0])
+        for beat in ([before], *beats):
+            self.env.completions.send_beat([Cpl(cq.number) for cq in beat])
         await self.harness.cycles(32)
         self.harness.hold(channel, False)
         await self.env.drain(32)
-        assert self.shape(cq, mark) == self.shape(other, mark) == [1, 1]
-        await self.consume(before, cq, other)
+        return mark
 
     async def free(self, cq: Cq) -> None:
         """One by one on a free way: a beat each, each in its time."""
@@ -150,17 +145,11 @@ class JoinedTest(PaceTest):
         await self.env.drain(32)
         assert self.shape(cq, mark) == [1] * 6
         self.in_a_row(self.of(MemWrite, mark), 6)
-        await self.consume(cq)
+        await self.consumed(cq)
 
     def shape(self, cq: Cq, since: int) -> list[int]:
         """Entries in each beat of a CQ."""
-        writes = [w for w in self.of(MemWrite, since) if w.axi_id == cq.number]
-        return [(w.strb & 1) + (w.strb >> 63) for w in writes]
-
-    async def consume(self, *cqs: Cq) -> None:
-        for cq in cqs:
-            cq.get_cq_results(1 << 16)
-            await cq.update_consumer_index()
+        return [(w.strb & 1) + (w.strb >> 63) for w in self.of(MemWrite, since, cq)]
 
 
 @pyuvm.test()
@@ -184,7 +173,7 @@ class LooksTest(PaceTest):
         assert await cqs[0].callback_return() == (0, 0)
         for cq in cqs:
             cq.get_cq_results(16)
-            assert await cq.arm(index=len(cq.callbacks)) == (0, 0)
+            await self.armed([cq])
         # All become due within one unit.
         mark = len(self.seen)
         start = release.cycle + tick * ((self.harness.cycle + LEAD - release.cycle) // tick + 1)

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Moderation of completion queues: what a command sets, a query tells bit for bit, on several
-numbers, the last one included, and nothing of it reaches another queue.
-"""
+"""Settings of queues, bit by bit: moderation, and where rings may lie."""
 
 from __future__ import annotations
 
 import pyuvm
 
+from models.layouts import CQE_BYTES, EQE_BYTES
 from tb.env.defs import Cmd, Result
 from tb.env.host.cq import Cq
 from tb.tests.common.directed import DirectedTest
@@ -26,7 +25,10 @@ def refused(word: int, entries: int) -> bool:
 
 @pyuvm.test()
 class ModerationBitsTest(DirectedTest):
-    """CQ-21: each bit of count and interval alone, each one missing, and all of them."""
+    """CQ-21: each bit of count and interval alone, each one missing, and all of them: what a
+    command sets, a query tells, on several numbers, the last one included, and nothing of it
+    reaches another queue.
+    """
 
     allow = ("no_traffic",)
 
@@ -62,3 +64,32 @@ class ModerationBitsTest(DirectedTest):
         for cq, word in cqs.items():
             found = (await self.env.host.command(Cmd.QUERY_CQ, cq.number)).outs[5]
             assert found == word, f"CQ {cq.number}: moderation {found:#010x}, not {word:#010x}"
+
+
+@pyuvm.test()
+class RingPlacesTest(DirectedTest):
+    """ISO-02: a ring of either kind and of each size lies at any multiple of its size, and of 64
+    bytes; with one more bit of the base set, of those below that, the command is refused.
+    """
+
+    allow = ("no_traffic",)
+
+    async def scenario(self) -> None:
+        host, number = self.env.host, 1
+        eq = await host.create_eq(0, log2=2)
+        for create, destroy, nbytes, owner in (
+            (Cmd.CREATE_EQ, Cmd.DESTROY_EQ, EQE_BYTES, 0),
+            (Cmd.CREATE_CQ, Cmd.DESTROY_CQ, CQE_BYTES, eq.number << 16),
+        ):
+            for log2 in range(1, self.config.max_log2 + 1):
+                size = nbytes << log2
+                for bit in range(6, size.bit_length() + 2):
+                    upper = self.rng(f"{create} {log2} {bit}").getrandbits(60)
+                    base = upper & -max(size, 64) | 1 << bit
+                    args = (number, base & 0xFFFF_FFFF, base >> 32, log2, owner)
+                    result = (await host.command(create, *args)).result
+                    wanted = Result.BAD_ALIGN if 1 << bit < size else Result.OK
+                    what = f"{create.name}, {size} bytes at {base:#x}"
+                    assert result == wanted, f"{what}: {result:#x}"
+                    if result == Result.OK:
+                        assert (await host.command(destroy, number)).result == Result.OK

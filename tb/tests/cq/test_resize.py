@@ -3,44 +3,30 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pyuvm
 
-from tb.env.defs import ArmType, CqStatus, Result
+from tb.env.defs import Result
 from tb.env.harness.harness import Channel
 from tb.env.host.cq import Cq
 from tb.env.host.driver import CommandError
 from tb.tests.common.directed import DirectedTest
+from tb.tests.common.steps import ERRORS, UNSOLICITED, StepTest
 
 
-class ResizeBase(DirectedTest):
-    """Counts contexts, so that order and completeness are plain."""
+class ResizeBase(StepTest):
+    async def too_small(self, cq: Cq, *sizes: int, result: Result = Result.TOO_SMALL) -> None:
+        """Resizes are refused, and nothing changes."""
+        for log2 in sizes:
+            async with self.no_effect():
+                await self.fails_with(result, cq.resize(log2))
 
-    async def start(self, log2: int, **options: int) -> Cq:
-        """A queue, and the two counts."""
-        self.sent = self.read = 0
-        return await self.queue(1, log2=log2, **options)
-
-    def put(self, cq: Cq, count: int) -> None:
-        """The next completions."""
-        self.send(cq, range(self.sent, self.sent + count))
-        self.sent += count
-
-    async def take(self, cq: Cq, count: int, tell: bool = True) -> None:
-        """The next results are the right ones."""
-        results = await cq.wait_results(count)
-        assert [r.request_context for r in results] == list(range(self.read, self.read + count))
-        self.read += count
-        if tell:
-            assert await cq.update_consumer_index() == (0, 0)
-
-    async def too_small(self, cq: Cq, log2: int, result: Result = Result.TOO_SMALL) -> None:
-        """A resize is refused, and nothing changes."""
-        async with self.no_effect():
-            try:
-                await cq.resize(log2)
-                raise AssertionError(f"resize to 2^{log2} was accepted")
-            except CommandError as error:
-                assert error.command.result == result
+    async def silent(self, cq: Cq, count: int) -> None:
+        """So many credits are given back."""
+        for _ in range(count):
+            self.env.completions.send(cq.number, silent=True)
+        await self.env.drain()
 
 
 @pyuvm.test()
@@ -51,87 +37,70 @@ class ResizeRefusedTest(ResizeBase):
 
     async def scenario(self) -> None:
         env = self.env
-        cq = await self.start(4)
-        await cq.arm(ArmType.ERRORS)
-        self.put(cq, 5)
-        await env.drain()
-        for log2 in (1, 2):
-            await self.too_small(cq, log2)
-        await self.take(cq, 1)
-        await cq.resize(2)  # exactly the entries present
-        await self.take(cq, 4)
-        self.put(cq, 4)
-        await self.take(cq, 4)
+        q = await self.consumer(log2=4)
+        await q.arm(ERRORS)
+        await q.place(*[UNSOLICITED] * 5)
+        await self.too_small(q.cq, 1, 2)
+        await q.poll(1)
+        await q.cq.resize(2)  # exactly the entries present
+        await q.poll(4)
+        await q.place(*[UNSOLICITED] * 4)
+        await q.poll(4)
+        await self.reserved()
 
-        reserved = await env.host.create_cq(eq=cq.eq, log2=4)
-        for count in (2, 2, 1):
-            assert await env.credits.reserve(reserved.number, count)
-        for log2 in (1, 2):
-            await self.too_small(reserved, log2)
+        # In flight: the response is held, then the write itself.
+        env.mem.hold_cq(q.cq.number)
+        await q.place(*[UNSOLICITED] * 3)
+        await self.fails_with(Result.TOO_SMALL, q.cq.resize(1))
+        assert await q.cq.resize(3) == q.placed
+        await q.place(*[UNSOLICITED] * 3)
+        env.mem.release_cq(q.cq.number)
+        await q.settle()
+        await q.poll(6)
+
+        # An error: refused by this name, whether too small or not, entries stay readable.
+        await q.cq.resize(2)
+        await q.place(*[UNSOLICITED] * 4)
+        await q.overflow(calls=1)
+        await self.too_small(q.cq, 1, 5, result=Result.CQ_ERROR)
+        await q.consumes()
+
+    async def reserved(self) -> None:
+        """Credits count like entries."""
+        reserved = await self.queue(1, log2=4, reservation=True)
+        await self.grants(reserved, (2, True), (2, True), (1, True))
+        await self.too_small(reserved, 1, 2)
         # Refused, and nothing has changed: all entries of the old size can be reserved.
-        other = await env.host.create_cq(eq=cq.eq, log2=4)
-        for _ in range(3):
-            assert await env.credits.reserve(other.number, 1)
+        other = await self.queue(1, log2=4, reservation=True)
+        await self.grants(other, *[(1, True)] * 3)
         await self.too_small(other, 1)
-        for _ in range(13):
-            assert await env.credits.reserve(other.number, 1), "the old size counts"
-        assert not await env.credits.reserve(other.number, 1)
-        for _ in range(16):
-            env.completions.send(other.number, silent=True)
-        await env.drain()
+        await self.grants(other, *[(1, True)] * 13, (1, False))
+        await self.silent(other, 16)
         await other.destroy()
         await reserved.resize(3)
-        assert await env.credits.reserve(reserved.number, 2)
-        assert not await env.credits.reserve(reserved.number, 2)
-        assert await env.credits.reserve(reserved.number, 1)
-        assert not await env.credits.reserve(reserved.number, 1)
+        await self.grants(reserved, (2, True), (2, False), (1, True), (1, False))
         self.send(reserved, range(8))
-        await env.drain()
+        await self.env.drain()
         await self.too_small(reserved, 2)
         assert (await reserved.query()).credits == 0
         await reserved.resize(4)
-        assert await env.credits.reserve(reserved.number, 2), "the new size counts"
+        await self.grants(reserved, (2, True))  # the new size counts
         assert self.polled(reserved) == list(range(8))
-        for _ in range(2):
-            env.completions.send(reserved.number, silent=True)
-
-        # In flight: the response is held, then the write itself.
-        env.mem.hold_cq(cq.number)
-        self.put(cq, 3)
-        await self.harness.cycles(60)
-        try:
-            await cq.resize(1)
-            raise AssertionError("three entries in flight, resized to two")
-        except CommandError as error:
-            assert error.command.result == Result.TOO_SMALL
-        assert await cq.resize(3) == self.sent
-        self.put(cq, 3)
-        await self.harness.cycles(60)
-        env.mem.release_cq(cq.number)
-        await self.take(cq, 6)
-
-        # An error: refused by this name, whether too small or not, entries stay readable.
-        small = await env.host.create_cq(eq=cq.eq, log2=2, reservation=False)
-        self.send(small, range(5))
-        await env.drain()
-        assert (await small.query()).status == CqStatus.BUFFER_OVERFLOW
-        for log2 in (1, 5):
-            await self.too_small(small, log2, Result.CQ_ERROR)
-        assert self.polled(small) == [0, 1, 2, 3]
-        await env.host.read_log()
+        await self.silent(reserved, 2)
 
 
 @pyuvm.test()
-class ResizeInFlightTest(ResizeBase):
+class ResizeInFlightTest(DirectedTest):
     """Resizes while completions stream, memory stalls and callbacks run; the order is kept."""
 
     async def scenario(self) -> None:
         env, rng = self.env, self.rng("resize")
-        cq = await self.start(6)
+        self.sent = self.read = 0
+        cq = await self.queue(1, log2=6)
         env.mem.latency(5, 120, env.seed)
         self.harness.stall(Channel.MEM_AW, 0.4, seed=1)
         self.harness.stall(Channel.MEM_W, 0.4, seed=2)
-        await cq.arm(ArmType.ANY)
+        await self.armed([cq])
         returned = resized = 0
         for _ in range(60):
             self.put(cq, rng.randint(0, min((1 << cq.log2) - (self.sent - self.read), 12)))
@@ -149,11 +118,23 @@ class ResizeInFlightTest(ResizeBase):
             if len(cq.callbacks) > returned:
                 returned += 1
                 assert await cq.callback_return() == (0, 0)
-                assert await cq.arm(ArmType.ANY) == (0, 0)
+                await self.armed([cq])
         await self.take(cq, self.sent - self.read)
         await env.drain()
         assert resized > 20 and returned > 10
         assert await env.host.counter("CPL_DROPPED") == 0
+
+    def put(self, cq: Cq, count: int) -> None:
+        """The next completions."""
+        self.send(cq, range(self.sent, self.sent + count))
+        self.sent += count
+
+    async def take(self, cq: Cq, count: int) -> None:
+        """The next results are the right ones."""
+        results = await cq.wait_results(count)
+        assert [r.request_context for r in results] == list(range(self.read, self.read + count))
+        self.read += count
+        assert await cq.update_consumer_index() == (0, 0)
 
 
 @pyuvm.test()
@@ -161,32 +142,20 @@ class ResizeEverySizeTest(ResizeBase):
     """To each size with one entry too many, then with as many as it has; the same with credits."""
 
     async def scenario(self) -> None:
-        env = self.env
         most = min(self.config.max_log2, 11)
-        cq = await self.start(most)
-        for log2 in range(1, most):
-            self.put(cq, (1 << log2) + 1 - (self.sent - self.read))
-            await env.drain()
-            await self.too_small(cq, log2)
-            await self.take(cq, 1)
-            for size in (log2, most):
-                await cq.resize(size)
-        await self.take(cq, self.sent - self.read)
-
-        reserved = await env.host.create_cq(eq=cq.eq, log2=most)
+        q = await self.consumer(log2=most)
+        reserved = await self.queue(1, log2=most, reservation=True)
         held = 0
         for log2 in range(1, most):
-            for _ in range(((1 << log2) + 1 - held) // 2):
-                assert await env.credits.reserve(reserved.number, 2)
-                held += 2
-            if held <= 1 << log2:
-                assert await env.credits.reserve(reserved.number, 1)
-                held += 1
+            await q.place(*[UNSOLICITED] * ((1 << log2) + 1 - (q.placed - q.polled)))
+            await self.too_small(q.cq, log2)
+            await q.poll(1)
+            missing = (1 << log2) + 1 - held
+            await self.grants(reserved, *[(2, True)] * (missing // 2), *[(1, True)] * (missing % 2))
             await self.too_small(reserved, log2)
-            env.completions.send(reserved.number, silent=True)
-            held -= 1
-            await env.drain()
-            for size in (log2, most):
-                await reserved.resize(size)
-        for _ in range(held):
-            env.completions.send(reserved.number, silent=True)
+            await self.silent(reserved, 1)
+            held += missing - 1
+            for cq, size in product((q.cq, reserved), (log2, most)):
+                await cq.resize(size)
+        await self.silent(reserved, held)
+        await q.proves_fit()

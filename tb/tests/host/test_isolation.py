@@ -6,6 +6,7 @@ ISO-01 (foreign pages), ISO-02 (bad input), CQ-22 (indices).
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import combinations
 from typing import Any
 
@@ -43,8 +44,10 @@ class RefusalTest(DirectedTest):
 
     PAGE, OTHER = 1, 2
 
-    async def set_up(self) -> None:
-        """The queues; the healthy one has entries and is armed."""
+    async def scenario(self) -> None:
+        """The queues come and go around :meth:`writes`; the healthy one has entries and is
+        armed.
+        """
         host = self.env.host
         self.good = await self.queue(self.PAGE)
         self.gone = await self.queue(self.PAGE)
@@ -61,11 +64,13 @@ class RefusalTest(DirectedTest):
         await self.good.update_consumer_index(2)
         await self.env.drain()
         assert await host.read_log() == []
-
-    async def tear_down(self) -> None:
-        """The dying queue may go."""
+        await self.writes()
         self.env.mem.release_cq(self.dying.number)
         assert await self.dying.destroy() == Result.OK
+
+    async def writes(self) -> None:
+        """What the test does."""
+        raise NotImplementedError
 
     def write_of(self, *faults: dict[str, Any]) -> tuple[int, int, int, dict[str, int]]:
         """Page, offset, word and options of a write with these faults."""
@@ -91,8 +96,7 @@ class EveryCauseTest(RefusalTest):
     ISO-02, CQ-22).
     """
 
-    async def scenario(self) -> None:
-        await self.set_up()
+    async def writes(self) -> None:
         async with self.no_effect():
             for cause, fault in FAULTS.items():
                 page, offset, word, options = self.write_of(fault)
@@ -118,16 +122,14 @@ class EveryCauseTest(RefusalTest):
         count = (await self.env.host.page_status(self.PAGE))[1]
         assert await self.good.update_consumer_index(3) == (0, 0)
         assert await self.env.host.page_status(self.PAGE) == (0, count)
-        await self.tear_down()
 
 
 @pyuvm.test()
 class ForeignPageTest(RefusalTest):
     """Every page but the owner's is refused, with an arm, an index and a return (ISO-01)."""
 
-    async def scenario(self) -> None:
+    async def writes(self) -> None:
         host = self.env.host
-        await self.set_up()
         await self.foreign.arm(ArmType.ANY)
         self.send(self.foreign, [1])
         await self.foreign.wait_callbacks(1)
@@ -155,16 +157,14 @@ class ForeignPageTest(RefusalTest):
                 assert found == ((0, 0) if page == self.OTHER else (Cause.NOT_OWNER, 3)), page
         assert await self.foreign.callback_return() == (0, 0)
         assert await self.foreign.update_consumer_index(1) == (0, 0)
-        await self.tear_down()
 
 
 @pyuvm.test()
 class OffsetsTest(RefusalTest):
     """All offsets of a page: one refusal each, counted; the log keeps the oldest (ISO-02)."""
 
-    async def scenario(self) -> None:
+    async def writes(self) -> None:
         host = self.env.host
-        await self.set_up()
         offsets = [o for o in range(0, 4096, 8) if o not in (DB, RETURN)]
         word = CQ_DB.pack(cons=3, cq=self.good.number)
         async with self.no_effect():
@@ -181,16 +181,14 @@ class OffsetsTest(RefusalTest):
             for base in (DB, RETURN):
                 for low in range(1, 8):
                     await self.refused(Cause.BAD_SIZE, self.PAGE, base + low, word)
-        await self.tear_down()
 
 
 @pyuvm.test()
 class SizesTest(RefusalTest):
     """Sizes and strobes: only eight bytes at their place are a doorbell (ISO-02)."""
 
-    async def scenario(self) -> None:
+    async def writes(self) -> None:
         host = self.env.host
-        await self.set_up()
         rng = self.rng("sizes")
         word = CQ_DB.pack(cons=2, cq=self.good.number)
         lane = 0xFF << (DB & 63)
@@ -205,26 +203,30 @@ class SizesTest(RefusalTest):
             strb = rng.choice((rng.getrandbits(64), lane, 0xFF << 8 * rng.randrange(8)))
             low = rng.choice((0, 0, 4, 1, 8, 16, 56))
             cases.append((rng.randrange(8), DB - DB % 64 + low, strb))
-        async with self.counted_sizes(cases):
-            answers = []
-            for size, offset, strb in cases:
-                data = word if offset == DB else 0
-                post = self.env.doorbells.post(self.PAGE, offset, data, size=size, strb=strb)
-                answers.append((post, self.cause_of(size, offset, strb)))
-            for post, cause in answers:
-                assert await post == ((SLVERR if cause else 0), cause)
+        causes = [self.cause_of(*case) for case in cases]
+        steps = Counter(f"CAUSE{int(cause)}" for cause in causes if cause)
+        refused = steps.total()
+        # The healthy queue has number 0: a return of 0 finds it.
+        assert self.good.number == 0
+        async with self.counted(
+            DB_OK=len(cases) - refused, DB_REFUSED=refused, LOG_LOST=refused - 17, **steps
+        ):
+            answers = [
+                self.env.doorbells.post(
+                    self.PAGE, offset, word if offset == DB else 0, size=size, strb=strb
+                )
+                for size, offset, strb in cases
+            ]
+            for answer, cause in zip(answers, causes, strict=True):
+                assert await answer == ((SLVERR if cause else 0), cause)
             await self.env.drain()
-        assert await host.page_status(self.PAGE) == (
-            answers[-1][1],
-            sum(cause != 0 for _, cause in answers),
-        )
+        assert await host.page_status(self.PAGE) == (causes[-1], refused)
         await host.read_log()
         state = await self.good.query()
         assert (state.cons, state.armed, state.arm_type) == (2, True, ArmType.ERRORS)
         # Wider transfers with the right strobes are legal.
         for size in range(3, 7):
             assert await host.write(self.PAGE, DB, word, size=size, strb=lane) == (0, 0)
-        await self.tear_down()
 
     @staticmethod
     def cause_of(size: int, offset: int, strb: int) -> Cause:
@@ -233,25 +235,13 @@ class SizesTest(RefusalTest):
             return Cause.BAD_SIZE
         return {int(DB): Cause.NONE, int(RETURN): Cause.NO_CALLBACK}.get(offset, Cause.BAD_OFFSET)
 
-    def counted_sizes(self, cases: list[tuple[int, int, int]]) -> Any:
-        """Counters for these cases. The healthy queue has number 0: a return of 0 finds it."""
-        assert self.good.number == 0
-        causes = [self.cause_of(*case) for case in cases]
-        steps = {f"CAUSE{int(c)}": causes.count(c) for c in (Cause.BAD_SIZE, Cause.BAD_OFFSET)}
-        steps["CAUSE12"] = causes.count(Cause.NO_CALLBACK)
-        okay = causes.count(Cause.NONE)
-        return self.counted(
-            DB_OK=okay, DB_REFUSED=len(cases) - okay, LOG_LOST=len(cases) - okay - 17, **steps
-        )
-
 
 @pyuvm.test()
 class BurstTest(RefusalTest):
     """Bursts of every length are drained and answered once; the next write counts (ISO-02)."""
 
-    async def scenario(self) -> None:
+    async def writes(self) -> None:
         host, post = self.env.host, self.env.doorbells.post
-        await self.set_up()
         word = CQ_DB.pack(cons=4, cq=self.good.number, arm_type=ArmType.ANY, arm=1)
         legal = CQ_DB.pack(cons=2, cq=self.good.number)
         async with self.no_effect():
@@ -273,15 +263,13 @@ class BurstTest(RefusalTest):
         state = await self.good.query()
         assert (state.cons, state.arm_type) == (2, ArmType.ERRORS)
         assert len(await host.read_log()) >= 16
-        await self.tear_down()
 
 
 @pyuvm.test()
 class ReservedBitsTest(RefusalTest):
     """Reserved bits one by one, arm types without arm, reserved arm codes (ISO-02)."""
 
-    async def scenario(self) -> None:
-        await self.set_up()
+    async def writes(self) -> None:
         base = CQ_DB.pack(cons=2, cq=self.good.number)
         armed = base | ArmType.ANY << 48 | 1 << 63
         upper = range(self.config.idx_w, 32)
@@ -302,4 +290,3 @@ class ReservedBitsTest(RefusalTest):
                 word = CQ_DB.pack(cons=2, cq=number)
                 await self.refused(Cause.BAD_CQ, self.PAGE, DB, word)
                 await self.refused(Cause.BAD_CQ, self.PAGE, RETURN, CB_RETURN.pack(cq=number))
-        await self.tear_down()

@@ -10,6 +10,7 @@ from typing import Any
 
 import pyuvm
 
+from tb.env.host.consumer import Habits
 from tb.sequences import find
 from tb.tests.common.soaking import SoakTest, demand_fresh
 
@@ -39,7 +40,7 @@ class CoreResetTest(SoakTest):
         self.as_new()
         if rng.random() < 0.5:
             self.stall(rng)
-        options = {"rate": rng.choice((0.3, 0.9)), "arm": 0.3, "duration": duration}
-        self.sequence: Any = find("mixed_traffic")(self.env, **options)
+        options = {"rate": rng.choice((0.3, 0.9)), "habits": Habits(tell=0.3)}
+        self.sequence: Any = find("mixed_traffic")(self.env, duration=duration, **options)
         self.sequence.rng = random.Random(rng.getrandbits(64))
         return self.sequence.begin()

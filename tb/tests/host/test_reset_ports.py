@@ -36,20 +36,17 @@ class AskedInWalkTest(CarillonTest):
             first = cocotb.start_soon(env.reset(1 + number))
             await env.harness.cycles(6)
             assert not env.control.idle, "the walk is over"
-            credits, messages, checks = [], [], []
             if not self.config.num_qp:
                 credits = [env.credits.post(cq) for cq in range(3)]
-            if self.config.num_srq:
-                messages = [transport.receiver.post_request(qp, 8) for qp in range(3)]
-            if self.config.num_mw:
-                responder = transport.responder
-                checks = [responder.post_check(qp, CheckKind.READ, 0, 0, 8) for qp in range(3)]
+                await first
+                assert [await answer for answer in credits] == [False] * 3
+                continue
+            receiver, responder = transport.receiver, transport.responder
+            messages = [receiver.post_request(qp, 8) for qp in range(3)]
+            checks = [responder.post_check(qp, CheckKind.READ, 0, 0, 8) for qp in range(3)]
             await first
-            assert [await answer for answer in credits] == [False] * len(credits)
-            for message in messages:
-                assert (await message).code == Scatter.REFUSED
-            for check in checks:
-                assert (await check).code == Verdict.REFUSED
+            assert [(await message).code for message in messages] == [Scatter.REFUSED] * 3
+            assert [(await check).code for check in checks] == [Verdict.REFUSED] * 3
 
 
 @pyuvm.test()

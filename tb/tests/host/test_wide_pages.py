@@ -69,19 +69,14 @@ class WideCountTest(PageBase):
     async def scenario(self) -> None:
         await self.start()
         rng, upsets = self.rng("pairs"), self.upsets
-        page = rng.randrange(1, 64)
+        self.page = page = rng.randrange(1, 64)
         count = 0
         for _ in range(2):
             for bit in rng.sample(range(32), 32):
                 await self.turn(COUNT_RAM, COUNT + bit)
-                await self.refused(page)
-                count = count + 1 & M32
-                await self.demand(page, Cause.BAD_OFFSET, count)
+                count = await self.counts(count)
                 await upsets.collect()
-                count ^= 1 << bit
-                await self.refused(page)
-                count = count + 1 & M32
-                await self.demand(page, Cause.BAD_OFFSET, count)
+                count = await self.counts(count ^ 1 << bit)
         # The other copy, cause included: what is read, and forgotten by the next refused write.
         for bit in (39, 38, 37, 36, 10, 9, 7, 6, 5, 4):
             await self.turn(READ_RAM, bit)
@@ -91,16 +86,12 @@ class WideCountTest(PageBase):
             await self.demand(page, wrong & 0xFF, wrong >> COUNT)
             # A log with room for the reports.
             await upsets.collect()
-            await self.refused(page)
-            count = count + 1 & M32
-            await self.demand(page, Cause.BAD_OFFSET, count)
+            count = await self.counts(count)
         # The cause is not counted on.
         for bit in (7, 6, 5, 4):
             await self.turn(COUNT_RAM, bit)
             for _ in range(2):
-                await self.refused(page)
-                count = count + 1 & M32
-                await self.demand(page, Cause.BAD_OFFSET, count)
+                count = await self.counts(count)
             await upsets.collect()
         # Bits that are 0 become 1, the highest first, until few counts are left to the last one.
         while count < M32 - 64:
@@ -115,6 +106,12 @@ class WideCountTest(PageBase):
         await upsets.collect()
         assert upsets.lost.keys() == {COUNT_RAM, READ_RAM} and not upsets.corrected
         self.checking.facts.counts["words_lost"] = (await upsets.counted())[1]
+
+    async def counts(self, count: int) -> int:
+        """One more refused write is one more than ``count``."""
+        await self.refused(self.page)
+        await self.demand(self.page, Cause.BAD_OFFSET, count + 1 & M32)
+        return count + 1 & M32
 
 
 @pyuvm.test()

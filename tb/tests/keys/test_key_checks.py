@@ -10,14 +10,13 @@ from itertools import product
 
 import pyuvm
 
-from models.post.post import Segment
-from tb.env.defs import CHECK, Opcode, QpState, Right, Verdict
+from tb.env.defs import CHECK, QpState, Result, Right, Verdict
 from tb.env.harness.records import AccessCheck, AccessVerdict
+from tb.env.host.driver import LogEntry
 from tb.env.host.keyed import next_key
 from tb.env.host.qp import Qp
-from tb.env.host.regions import Region
-from tb.env.host.windows import MemoryWindow
 from tb.tests.common.key_checking import BAD_RANGE, KINDS, NO_RIGHT, TOP, WRONG_QP, CheckTest
+from tb.tests.common.posting import CANCELED
 from tb.tests.common.windowing import (
     ALL,
     BAD_KEY,
@@ -37,57 +36,27 @@ REFUSED = Verdict.REFUSED
 
 
 @pyuvm.test()
-class RegionRangeTest(CheckTest):
-    """By the key of a region."""
+class RangesTest(CheckTest):
+    """By the key of a region, and of a window, whose range it is then, not that of its region; of
+    ranges that begin at address 0 or end at 2^64, too, where nothing wraps.
+    """
 
     async def scenario(self) -> None:
-        qp = await self.guarded()
+        qp, window = await self.guarded(), await self.window()
         region = await self.memory(1000)
-        await self.ranges(qp, region.key, region.base, region.length)
-
-
-@pyuvm.test()
-class WindowRangeTest(CheckTest):
-    """By the key of a window: the range is the window's, not that of its region."""
-
-    async def scenario(self) -> None:
-        qp = await self.guarded()
-        region = await self.memory(4096)
-        window = await self.window()
-        await self.bind(window, qp, region, 100, 1000)
-        await self.ranges(qp, window.key, region.base + 100, 1000)
-        await self.bind_again(qp, window, region)
-
-    async def bind_again(self, qp: Qp, window: MemoryWindow, region: Region) -> None:
-        await self.invalidate(qp, window.key)
-        await self.bind(window, qp, region, 4095, 1)
-        await self.ranges(qp, window.key, region.base + 4095, 1)
-
-
-@pyuvm.test()
-class WrapTest(CheckTest):
-    """Ranges that begin at address 0 and that end at 2^64: nothing wraps."""
-
-    async def scenario(self) -> None:
-        qp = await self.guarded()
-        region, window = await self.allocated(1), await self.window()
-        for base, length in ((TOP - 64, 64), (TOP - 1, 1), (0, 64), (0, 1)):
-            post = qp.make(
-                Opcode.FAST_REGISTER,
-                segments=[Segment(base, length)],
-                token=region.key,
-                flags=0x38,
-            )
-            await self.execute(qp, post)
-            await region.refresh()
-            await self.ranges(qp, region.key, base, length)
-            part = Segment(base, length, region.key)
-            post = qp.make(Opcode.BIND, segments=[part], token=window.key, flags=0x38)
-            await self.execute(qp, post)
-            await window.refresh()
-            await self.ranges(qp, window.key, base, length)
+        await self.ranges(qp, region.key, region.base, 1000)
+        region, fast = await self.memory(4096), await self.allocated(1)
+        for offset, length in ((100, 1000), (4095, 1)):
+            await self.bind(window, qp, region, offset, length)
+            await self.ranges(qp, window.key, region.base + offset, length)
             await self.invalidate(qp, window.key)
-            await self.invalidate(qp, region.key)
+        for fast.base, fast.length in ((TOP - 64, 64), (TOP - 1, 1), (0, 64), (0, 1)):
+            await self.fast_register(fast, qp)
+            await self.bind(window, qp, fast)
+            for keyed in (fast, window):
+                await self.ranges(qp, keyed.key, fast.base, fast.length)
+            await self.invalidate(qp, window.key)
+            await self.invalidate(qp, fast.key)
 
 
 @pyuvm.test()
@@ -155,6 +124,11 @@ class OwnerTest(CheckTest):
         await self.bind(window, second, region)
         await self.demand_verdict(first, WRONG_QP, READ, window.key, region.base, 8)
         await self.demand_verdict(second, GRANTED, READ, window.key, region.base, 8)
+        # In DISCONNECT_PENDING it ends the connection, too, as each other code does.
+        narrow = await self.memory(64, rights=0)
+        for key, code in ((0, BAD_KEY), (window.key, WRONG_QP), (narrow.key, NO_RIGHT)):
+            assert await first.set_state(QpState.DISCONNECT_PENDING) == Result.OK
+            await self.demand_verdict(first, code, READ, key, 0, 8)
 
 
 @pyuvm.test()
@@ -183,9 +157,8 @@ class BadKeyTest(CheckTest):
             for qp_ in (qp, other):
                 code = BAD_KEY if length else GRANTED
                 await self.demand_verdict(qp_, code, kind, key, region.base, length)
-        await self.invalidate(qp, bound.key)
-        await self.invalidate(qp, fast.key)
         for keyed in (bound, fast):
+            await self.invalidate(qp, keyed.key)
             await self.demand_verdict(qp, BAD_KEY, READ, keyed.key, region.base, 8)
         old = region.key
         await region.deregister()
@@ -230,45 +203,30 @@ class RefusedTest(CheckTest):
         assert counters["CHECKS_REFUSED"] == len(words)
         await self.env.host.read_log()
         # States.
-        await self.demand_verdict(idle, REFUSED, READ, region.key, region.base, 8)
-        await qp.set_state(QpState.DISCONNECT_PENDING)
-        await self.demand_state(qp, QpState.DISCONNECT_PENDING)
-        await self.demand_verdict(qp, GRANTED, READ, region.key, region.base, 8)
-        await qp.set_state(QpState.DISCONNECTED)
-        await self.demand_verdict(qp, REFUSED, READ, region.key, region.base, 8)
-        await self.revive(qp)
-        await self.demand_verdict(qp, GRANTED, READ, region.key, region.base, 8)
-        await qp.flush()
-        await self.rest()
-        await self.demand_verdict(qp, REFUSED, READ, region.key, region.base, 8)
-        await qp.reset()
-        await self.demand_verdict(qp, REFUSED, READ, region.key, region.base, 8)
-        await qp.destroy()
-        await self.demand_verdict(qp, REFUSED, READ, region.key, region.base, 8)
-
-
-@pyuvm.test()
-class PendingEndsTest(CheckTest):
-    """In DISCONNECT_PENDING a refused check ends the connection, too; each of the codes."""
-
-    async def scenario(self) -> None:
-        qp, other = [await self.guarded() for _ in range(2)]
-        region, window = await self.memory(64, rights=0), await self.window()
-        await self.bind(window, other, region, rights=0)
-        for key, address, code in (
-            (0, 0, BAD_KEY),
-            (window.key, 0, WRONG_QP),
-            (region.key, 0, NO_RIGHT),
+        ask = READ, region.key, region.base, 8
+        await self.demand_verdict(idle, REFUSED, *ask)
+        for state, code in (
+            (QpState.DISCONNECT_PENDING, GRANTED),
+            (QpState.DISCONNECTED, REFUSED),
+            (QpState.IDLE, REFUSED),
         ):
-            post = self.write_post(qp)
-            await self.accept(qp, [post])
-            await qp.set_state(QpState.DISCONNECT_PENDING)
-            assert await self.check(qp, READ, key, address, 8) == code
+            assert await qp.set_state(state) == Result.OK
+            await self.demand_verdict(qp, code, *ask)
+        await self.revive(qp)
+        await self.demand_verdict(qp, GRANTED, *ask)
+        for end in (qp.flush, qp.reset):
+            await end()
             await self.rest()
-            await self.demand_state(qp, QpState.ERROR)
-            self.report(qp, 0)
-            await self.demand_results(qp, [post], 0)
-            await self.revive(qp)
+            await self.demand_verdict(qp, REFUSED, *ask)
+        # Being destroyed.
+        await self.revive(qp)
+        posts = await self.accept(qp, [self.write_post(qp, defer=n == 1) for n in range(2)])
+        assert await qp.destroy(wait=False) == Result.PENDING
+        await self.demand_verdict(qp, REFUSED, *ask)
+        self.report(qp)
+        await self.demand_results(qp, posts, 0, CANCELED, done=False)
+        await qp.destroy()
+        await self.demand_verdict(qp, REFUSED, *ask)
 
 
 @pyuvm.test()
@@ -306,19 +264,12 @@ class BackToBackTest(CheckTest):
             assert [(await answer).code for answer in side] == [GRANTED] * 4
             await self.rest()
             await self.revive(qp)
-        await self.log()
-
-    async def log(self) -> None:
-        host = self.env.host
-        while await host.read_log():
+        while await self.env.host.read_log():
             pass
-        qp = await self.guarded()
-        region = await self.memory(64, rights=0)
-        for address, code in ((0, NO_RIGHT), (1 << 63, NO_RIGHT)):
+        qp, region = await self.guarded(), await self.memory(64, rights=0)
+        for address in (0, 1 << 63):
             await self.check(qp, READ, region.key, address, 8)
             await self.rest()
-            entries = await host.read_log()
-            assert [(e.cause, e.kind, e.object, e.detail) for e in entries] == [
-                (0x36, 5, qp.number, int(code))
-            ], entries
+            entries = await self.env.host.read_log()
+            assert entries == [LogEntry(0x36, 5, qp.number, NO_RIGHT)], entries
             await self.revive(qp)

@@ -5,15 +5,14 @@ faults for the order, and that a request that fails changes nothing and ends the
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pyuvm
 
-from models.post.post import Segment
+from models.post.post import Post, Segment
 from tb.env.defs import Opcode, PostFlag, Right
 from tb.env.host.keyed import next_key
 from tb.env.host.qp import Qp
-from tb.env.host.regions import Region
-from tb.env.host.windows import MemoryWindow
-from tb.tests.common.key_requests import Fault, RequestTest
 from tb.tests.common.windowing import (
     ALL,
     ALREADY_VALID,
@@ -25,12 +24,15 @@ from tb.tests.common.windowing import (
     REMOTE,
     WINDOW,
     ZONE,
+    Keyed,
+    WindowTest,
     segment,
 )
 
 BUILD = ["engine", "engine_small"]
 
 TOP = 1 << 64
+READABLE, WRITABLE = PostFlag.ALLOW_REMOTE_READ, PostFlag.ALLOW_REMOTE_WRITE
 
 
 def aliases(name: str, key: int, most: int) -> list[tuple[str, int]]:
@@ -39,72 +41,97 @@ def aliases(name: str, key: int, most: int) -> list[tuple[str, int]]:
     return [(f"alias of a {name}, bit {bit}", key | 1 << bit) for bit in bits]
 
 
+class RequestTest(WindowTest):
+    #: Nothing of these may change.
+    watched: tuple[Keyed, ...] = ()
+
+    async def faulty(self, qp: Qp, name: str, post: Post, status: int) -> None:
+        """It fails with this status and changes nothing."""
+        before = [await keyed.query() for keyed in self.watched]
+        try:
+            await self.fails(qp, post, status)
+        except AssertionError as error:
+            error.add_note(name)
+            raise
+        assert [await keyed.query() for keyed in self.watched] == before, name
+
+
 @pyuvm.test()
 class BindFaultsTest(RequestTest):
     """Every fault of a Bind, and pairs of them."""
 
     async def scenario(self) -> None:
-        qp = await self.guarded()
+        qp, other = await self.guarded(), await self.guarded()
+        third = await self.guarded(zone=OTHER_ZONE)
         region = await self.memory(1024)
         narrow = await self.memory(1024, rights=Right.REMOTE_READ)
         foreign = await self.memory(1024, zone=OTHER_ZONE)
         empty = await self.allocated(1024)
-        window, bound, other = [await self.window(zone=z) for z in (ZONE, ZONE, OTHER_ZONE)]
+        window, bound, strange = [await self.window(zone=z) for z in (ZONE, ZONE, OTHER_ZONE)]
         old = bound.key
         await self.bind(bound, qp, region, 0, 64)
-        regions, windows = [region, narrow, foreign, empty], [window, bound, other]
-        good = segment(region, 0, 64)
-        bad = segment(region, 0, 0)
-        free = WINDOW | 3 | GENERATION
+        self.watched = (region, narrow, foreign, empty, window, bound, strange)
+        good = [segment(region, 0, 64)]
+        bad = [segment(region, 0, 0)]
         tokens = [
             ("old key of a bound window", old),
             ("key to come", next_key(window.key)),
             ("generation 0", window.key & 0xFFF),
             ("last generation", window.key | 0xFFFF_F000),
-            ("no window", free),
+            ("no window", WINDOW | 3 | GENERATION),
             ("number beyond all", WINDOW | 0x7FF | GENERATION),
             *aliases("window", window.key, self.config.num_mw),
             ("region's key", region.key),
             ("region's key with the bit of windows", region.key | WINDOW | 1 << 30),
-            ("another zone", other.key),
+            ("another zone", strange.key),
             ("no key", 0),
         ]
-        memories: list[tuple[str, Segment | None, int]] = [
-            ("no segment", None, REMOTE),
-            ("length 0", bad, REMOTE),
-            ("one byte before", segment(region, -1, 64), REMOTE),
-            ("one byte beyond", segment(region, 1024 - 63, 64), REMOTE),
-            ("one byte more than all", segment(region, 0, 1025), REMOTE),
-            ("just behind", segment(region, 1024, 1), REMOTE),
-            ("just before", segment(region, -1, 1), REMOTE),
-            ("longest", segment(region, 0, 1 << 31), REMOTE),
-            ("wraps", Segment(TOP - 32, 64, region.key), REMOTE),
-            ("address 0", Segment(0, 64, region.key), REMOTE),
-            ("ends at 2^64", Segment(TOP - 64, 64, region.key), REMOTE),
-            ("4 GiB further", segment(region, 1 << 32, 64), REMOTE),
-            ("old key", segment(region, 0, 64, region.key - GENERATION), REMOTE),
-            ("key to come", segment(region, 0, 64, next_key(region.key)), REMOTE),
-            ("no region", segment(region, 0, 64, 0x7FF | GENERATION), REMOTE),
-            ("a window's key", segment(region, 0, 64, bound.key), REMOTE),
-            *(
-                (name, segment(region, 0, 64, key), REMOTE)
-                for name, key in aliases("region", region.key, self.config.num_mr)
-            ),
-            ("another zone", segment(foreign, 0, 64), REMOTE),
-            ("allocated, not registered", segment(empty, 0, 64), REMOTE),
-            ("write without local write", segment(narrow, 0, 64), Right.REMOTE_WRITE),
-            ("both without local write", segment(narrow, 0, 64), REMOTE),
-        ]
         for name, token in tokens:
-            for memory, what in ((good, ""), (bad, " and length 0")):
-                fault = Fault(name + what, token, memory, REMOTE, INVALID_TOKEN)
-                await self.demand_fault(qp, Opcode.BIND, fault, regions, windows)
-        for name, part, rights in memories:
+            for parts, what in ((good, ""), (bad, " and length 0")):
+                post = window.make_bind(qp, region, segments=parts, token=token)
+                await self.faulty(qp, name + what, post, INVALID_TOKEN)
+        # Valid, whoever asks; another zone comes before.
+        for user, memory, status in (
+            (qp, region, ALREADY_VALID),
+            (other, region, ALREADY_VALID),
+            (third, foreign, INVALID_TOKEN),
+        ):
+            await self.faulty(user, "valid", bound.make_bind(user, memory, 0, 64), status)
+        memories = [
+            ("no segment", [], REMOTE),
+            ("length 0", bad, REMOTE),
+            ("one byte before", [segment(region, -1, 64)], REMOTE),
+            ("one byte beyond", [segment(region, 1024 - 63, 64)], REMOTE),
+            ("one byte more than all", [segment(region, 0, 1025)], REMOTE),
+            ("just behind", [segment(region, 1024, 1)], REMOTE),
+            ("just before", [segment(region, -1, 1)], REMOTE),
+            ("longest", [segment(region, 0, 1 << 31)], REMOTE),
+            ("wraps", [Segment(TOP - 32, 64, region.key)], REMOTE),
+            ("address 0", [Segment(0, 64, region.key)], REMOTE),
+            ("ends at 2^64", [Segment(TOP - 64, 64, region.key)], REMOTE),
+            ("4 GiB further", [segment(region, 1 << 32, 64)], REMOTE),
+            *(
+                (name, [segment(region, 0, 64, key)], REMOTE)
+                for name, key in (
+                    ("old key", region.key - GENERATION),
+                    ("key to come", next_key(region.key)),
+                    ("no region", 0x7FF | GENERATION),
+                    ("a window's key", bound.key),
+                    ("region's key with the bit of windows", region.key | WINDOW),
+                    *aliases("region", region.key, self.config.num_mr),
+                )
+            ),
+            ("another zone", [segment(foreign, 0, 64)], REMOTE),
+            ("allocated, not registered", [segment(empty, 0, 64)], REMOTE),
+            ("write without local write", [segment(narrow, 0, 64)], Right.REMOTE_WRITE),
+            ("both without local write", [segment(narrow, 0, 64)], REMOTE),
+        ]
+        for name, parts, rights in memories:
             for keyed, status in ((window, BAD_MEMORY), (bound, ALREADY_VALID)):
-                fault = Fault(name, keyed.key, part, rights, status)
-                await self.demand_fault(qp, Opcode.BIND, fault, regions, windows)
-        fault = Fault("valid", bound.key, good, REMOTE, ALREADY_VALID)
-        await self.demand_fault(qp, Opcode.BIND, fault, regions, windows)
+                post = keyed.make_bind(qp, region, rights=rights, segments=parts)
+                await self.faulty(qp, name, post, status)
+        unused = replace(window.make_bind(qp, region), num_segments=0)
+        await self.faulty(qp, "good segment in an unused slot", unused, BAD_MEMORY)
         # Nothing of all that is in the way of what is right.
         await self.bind(window, qp, narrow, rights=Right.REMOTE_READ)
         await self.invalidate(qp, window.key)
@@ -114,56 +141,62 @@ class BindFaultsTest(RequestTest):
             assert (shown.base, shown.length) == (region.base + offset, length), shown
             assert (shown.zone, shown.region) == (ZONE, region.number), shown
             await self.invalidate(qp, window.key)
+        # After invalidation it can be bound to another queue pair (MW-03).
+        await self.bind(window, other, region, rights=Right.REMOTE_READ)
+        assert (await window.query()).qp == other.number
+        # Bytes that end behind 2^64, of a region that begins at address 0: not inside it.
+        await empty.deregister()
+        low = await self.memory(64, base=0)
+        self.watched = (low, strange)
+        await self.invalidate(other, window.key)
+        for length in (9, 16, 72):
+            parts = [Segment(TOP - 8, length, low.key)]
+            post = window.make_bind(qp, low, segments=parts)
+            await self.faulty(qp, f"{length} bytes", post, BAD_MEMORY)
 
 
 @pyuvm.test()
-class BoundValidOtherTest(RequestTest):
-    """Bind of a window that is valid on another QP: of the same zone ALREADY_VALID; of another zone
-    INVALID_TOKEN, which comes before.
+class RightsTest(RequestTest):
+    """A window has the remote rights of its Bind, and no others: local write gives nothing. A
+    region has those of its FastRegister, of which RDMA_READ_SINK counts as local write.
     """
-
-    async def scenario(self) -> None:
-        first, second = [await self.guarded() for _ in range(2)]
-        third = await self.guarded(zone=OTHER_ZONE)
-        region, foreign = await self.memory(256), await self.memory(256, zone=OTHER_ZONE)
-        window = await self.window()
-        await self.bind(window, first, region)
-        for qp, memory, status in (
-            (second, region, ALREADY_VALID),
-            (third, foreign, INVALID_TOKEN),
-        ):
-            fault = Fault("bound", window.key, segment(memory), REMOTE, status)
-            await self.demand_fault(qp, Opcode.BIND, fault, [region, foreign], [window])
-        await self.invalidate(first, window.key)
-        # After invalidation it can be bound to another (MW-03).
-        await self.bind(window, second, region, rights=Right.REMOTE_READ)
-        assert (await window.query()).qp == second.number
-
-
-@pyuvm.test()
-class BindRightsTest(RequestTest):
-    """A window has the remote rights of its Bind, and no others; local write gives nothing."""
 
     async def scenario(self) -> None:
         qp = await self.guarded()
         region, window = await self.memory(256), await self.window()
-        bits = (
+        for flags, rights in (
             (0, 0),
             (PostFlag.ALLOW_LOCAL_WRITE, 0),
-            (PostFlag.ALLOW_REMOTE_READ, Right.REMOTE_READ),
-            (PostFlag.ALLOW_REMOTE_WRITE, Right.REMOTE_WRITE),
-            (PostFlag.ALLOW_REMOTE_READ | PostFlag.ALLOW_LOCAL_WRITE, Right.REMOTE_READ),
-            (PostFlag.ALLOW_REMOTE_READ | PostFlag.ALLOW_REMOTE_WRITE, REMOTE),
-        )
-        for flags, rights in bits:
-            key = (await window.query()).key
-            post = qp.make(
-                Opcode.BIND, segments=[region.segment(0, 64)], token=key, flags=int(flags)
-            )
-            await self.execute(qp, post)
+            (READABLE, Right.REMOTE_READ),
+            (WRITABLE, Right.REMOTE_WRITE),
+            (READABLE | PostFlag.ALLOW_LOCAL_WRITE, Right.REMOTE_READ),
+            (READABLE | WRITABLE, REMOTE),
+        ):
+            await self.execute(qp, window.make_bind(qp, region, rights=0, flags=int(flags)))
             status = await window.refresh()
             assert status.rights == rights, (flags, status)
             await self.invalidate(qp, window.key)
+        fast = await self.allocated(64)
+        for flags, rights in (
+            (0, 0),
+            (PostFlag.ALLOW_LOCAL_WRITE, LOCAL),
+            (PostFlag.RDMA_READ_SINK, LOCAL),
+            (READABLE, Right.REMOTE_READ),
+            (READABLE | PostFlag.RDMA_READ_SINK, Right.REMOTE_READ | LOCAL),
+            (WRITABLE, Right.REMOTE_WRITE | LOCAL),
+            (WRITABLE | READABLE, ALL),
+        ):
+            await self.execute(qp, fast.make_fast_register(qp, rights=0, flags=int(flags)))
+            shown = await fast.refresh()
+            assert shown.rights == rights, (flags, shown)
+            answer = await qp.post_recv([fast.segment(0, 8)])
+            assert answer.accepted == bool(rights & LOCAL), answer
+            await self.invalidate(qp, fast.key)
+            if answer.accepted:
+                await self.take(qp, 1)
+                self.settle(qp)
+                await qp.recv_cq.wait_results(1)
+                await qp.recv_cq.update_consumer_index()
 
 
 @pyuvm.test()
@@ -179,8 +212,8 @@ class FastRegisterFaultsTest(RequestTest):
         window = await self.window()
         old = valid.key
         await self.fast_register(valid, qp)
-        regions, windows = [region, valid, plain, foreign], [window]
-        good, bad = Segment(region.base, 64), Segment(region.base, 0)
+        self.watched = (region, valid, plain, foreign, window)
+        good, bad = [Segment(region.base, 64)], [Segment(region.base, 0)]
         tokens = [
             ("old key of a valid region", old),
             ("key to come", next_key(region.key)),
@@ -194,69 +227,35 @@ class FastRegisterFaultsTest(RequestTest):
             ("no key", 0),
         ]
         for name, token in tokens:
-            for part in (good, bad):
-                fault = Fault(name, token, part, ALL, INVALID_TOKEN)
-                await self.demand_fault(qp, Opcode.FAST_REGISTER, fault, regions, windows)
+            for parts in (good, bad):
+                post = region.make_fast_register(qp, segments=parts, token=token)
+                await self.faulty(qp, name, post, INVALID_TOKEN)
         memories = [
             ("length 0", bad),
-            ("no segment", None),
-            ("length 0 at 0", Segment(0, 0)),
-            ("one beyond 2^64", Segment(TOP - 64, 65)),
-            ("far beyond 2^64", Segment(TOP - 1, 1 << 31)),
-            ("two at the last byte", Segment(TOP - 1, 2)),
+            ("no segment", []),
+            ("length 0 at 0", [Segment(0, 0)]),
+            ("one beyond 2^64", [Segment(TOP - 64, 65)]),
+            ("far beyond 2^64", [Segment(TOP - 1, 1 << 31)]),
+            ("two at the last byte", [Segment(TOP - 1, 2)]),
         ]
-        for name, memory in memories:
+        for name, parts in memories:
             for keyed, status in ((region, BAD_MEMORY), (valid, ALREADY_VALID)):
-                fault = Fault(name, keyed.key, memory, ALL, status)
-                await self.demand_fault(qp, Opcode.FAST_REGISTER, fault, regions, windows)
-        fault = Fault("valid", valid.key, good, ALL, ALREADY_VALID)
-        await self.demand_fault(qp, Opcode.FAST_REGISTER, fault, regions, windows)
+                await self.faulty(qp, name, keyed.make_fast_register(qp, segments=parts), status)
+        unused = replace(region.make_fast_register(qp), num_segments=0)
+        await self.faulty(qp, "good segment in an unused slot", unused, BAD_MEMORY)
+        await self.faulty(qp, "valid", valid.make_fast_register(qp), ALREADY_VALID)
         # What is right, to the edges; the key of the segment says nothing.
-        for memory in (
+        for part in (
             Segment(TOP - 64, 64, 0xFFFF_FFFF),
             Segment(TOP - 1, 1),
             Segment(0, 1, plain.key),
             Segment(0, 1 << 31, window.key),
         ):
-            post = qp.make(Opcode.FAST_REGISTER, segments=[memory], token=region.key)
-            await self.execute(qp, post)
+            await self.execute(qp, region.make_fast_register(qp, rights=0, segments=[part]))
             shown = await region.refresh()
-            assert (shown.base, shown.length) == (memory.address, memory.length), shown
+            assert (shown.base, shown.length) == (part.address, part.length), shown
             assert (shown.rights, shown.qp, shown.zone) == (0, qp.number, ZONE), shown
             await self.invalidate(qp, region.key)
-
-
-@pyuvm.test()
-class FastRegisterRightsTest(RequestTest):
-    """The rights of a FastRegister; RDMA_READ_SINK counts as local write."""
-
-    async def scenario(self) -> None:
-        qp = await self.guarded()
-        region = await self.allocated(64)
-        for flags, rights in (
-            (0, 0),
-            (PostFlag.ALLOW_LOCAL_WRITE, LOCAL),
-            (PostFlag.RDMA_READ_SINK, LOCAL),
-            (PostFlag.ALLOW_REMOTE_READ, Right.REMOTE_READ),
-            (PostFlag.ALLOW_REMOTE_READ | PostFlag.RDMA_READ_SINK, Right.REMOTE_READ | LOCAL),
-            (PostFlag.ALLOW_REMOTE_WRITE, Right.REMOTE_WRITE | LOCAL),
-            (PostFlag.ALLOW_REMOTE_WRITE | PostFlag.ALLOW_REMOTE_READ, ALL),
-        ):
-            segments = [Segment(region.base, 64)]
-            post = qp.make(
-                Opcode.FAST_REGISTER, segments=segments, token=region.key, flags=int(flags)
-            )
-            await self.execute(qp, post)
-            status = await region.refresh()
-            assert status.rights == rights, (flags, status)
-            answer = await qp.post_recv([region.segment(0, 8)])
-            assert answer.accepted == bool(rights & LOCAL), answer
-            await self.invalidate(qp, region.key)
-            if answer.accepted:
-                await self.take(qp, 1)
-                self.settle(qp)
-                await qp.recv_cq.wait_results(1)
-                await qp.recv_cq.update_consumer_index()
 
 
 @pyuvm.test()
@@ -266,21 +265,24 @@ class InvalidateFaultsTest(RequestTest):
     """
 
     async def scenario(self) -> None:
-        qp, other = [await self.guarded() for _ in range(2)]
+        qp, other = await self.guarded(number=0), await self.guarded()
         plain = await self.memory(64)
         mine, its = [await self.allocated(64) for _ in range(2)]
         unbound, window, far = [await self.window() for _ in range(3)]
-        never = mine.key
-        tokens = [("allocated, never registered", never), ("never bound", unbound.key)]
-        regions, windows = [plain, mine, its], [unbound, window, far]
-        for name, token in tokens:
-            await self.demand_invalid(qp, name, token, regions, windows)
+        self.watched = (plain, mine, its, unbound, window, far)
+        await self.demand_invalid(
+            qp,
+            ("by REGISTER_MR, without windows", plain.key),
+            ("allocated, never registered", mine.key),
+            ("never bound", unbound.key),
+        )
         olds = [mine.key, window.key]
         await self.fast_register(mine, qp)
         await self.fast_register(its, other)
         await self.bind(window, qp, plain)
         await self.bind(far, other, plain)
-        tokens = [
+        await self.demand_invalid(
+            qp,
             ("by REGISTER_MR", plain.key),
             ("region of another QP", its.key),
             ("window of another QP", far.key),
@@ -295,30 +297,21 @@ class InvalidateFaultsTest(RequestTest):
             ("no key", 0),
             ("all ones", 0xFFFF_FFFF),
             ("another kind", far.key ^ WINDOW | 1 << 30),
-        ]
-        for name, token in tokens:
-            await self.demand_invalid(qp, name, token, regions, windows)
+        )
         # A region with windows bound to it, and then without.
-        third = unbound
-        await self.bind(third, other, mine)
-        await self.demand_invalid(qp, "with a window", mine.key, regions, windows)
-        await self.invalidate(other, third.key)
+        await self.bind(unbound, other, mine)
+        await self.demand_invalid(qp, ("with a window", mine.key))
+        await self.invalidate(other, unbound.key)
         for key in (mine.key, window.key):
             await self.invalidate(qp, key)
-            await self.demand_invalid(qp, "invalidated before", key, regions, windows)
+            await self.demand_invalid(qp, ("invalidated before", key))
         await self.invalidate(other, its.key)
         await self.invalidate(other, far.key)
         assert await self.env.host.counter("INVALIDATED") == 5
-        for keyed in windows:
+        for keyed in (unbound, window, far):
             assert not (await keyed.query()).valid
 
-    async def demand_invalid(
-        self,
-        qp: Qp,
-        name: str,
-        token: int,
-        regions: list[Region],
-        windows: list[MemoryWindow],
-    ) -> None:
-        fault = Fault(name, token, None, 0, INVALID_TOKEN)
-        await self.demand_fault(qp, Opcode.INVALIDATE, fault, regions, windows)
+    async def demand_invalid(self, qp: Qp, *tokens: tuple[str, int]) -> None:
+        """None of these tokens can be invalidated."""
+        for name, token in tokens:
+            await self.faulty(qp, name, qp.make(Opcode.INVALIDATE, token=token), INVALID_TOKEN)

@@ -39,6 +39,14 @@ def of_lengths(rng: random.Random, bits: int) -> Iterator[tuple[int, int]]:
         yield rng.randrange(TOP - length), length
 
 
+def edges(base: int, length: int) -> Iterator[tuple[int, int, bool]]:
+    """The last byte and the one behind it; all, and one more: whether it is inside."""
+    last = base + length - 1
+    yield from ((last, 1, True), (last, 2, False), (last + 1, 1, False))
+    if length < 1 << BYTES:
+        yield from ((base, length, True), (base, length + 1, False))
+
+
 def beyond(base: int, bits: int = BYTES) -> Iterator[tuple[int, int]]:
     """Address and length of what is not within one byte: each bit of the address is another one,
     and each of the ``bits`` of the length is set.
@@ -88,15 +96,10 @@ class AccessBitsTest(CheckTest):
         assert (status.base, status.length) == (base, length), status
 
     async def ends(self, qp: Qp, key: int, base: int, length: int) -> None:
-        """The last byte and the one behind it; all, and one more."""
         kind = KINDS[length.bit_length() % 2]
-        last = base + length - 1
-        await self.demand_verdict(qp, GRANTED, kind, key, last, 1)
-        await self.demand_verdict(qp, BAD_RANGE, kind, key, last, 2)
-        await self.demand_verdict(qp, BAD_RANGE, kind, key, last + 1, 1)
-        if length < 1 << BYTES:
-            await self.demand_verdict(qp, GRANTED, kind, key, base, length)
-            await self.demand_verdict(qp, BAD_RANGE, kind, key, base, length + 1)
+        for address, nbytes, inside in edges(base, length):
+            code = GRANTED if inside else BAD_RANGE
+            await self.demand_verdict(qp, code, kind, key, address, nbytes)
 
     async def outside(self, qp: Qp, key: int, base: int) -> None:
         """More than a range of one byte."""
@@ -114,16 +117,10 @@ class SegmentBitsTest(SegmentTest):
         await self.setup()
         for base, length in of_lengths(rng, LENGTH):
             region = await host.register(length, number=0, base=base, zone=ZONE)
-            key, last = region.key, base + length - 1
-            cases = [
-                ([Segment(last, 1, key)], Cause.NONE),
-                ([Segment(last, 2, key)], Cause.BAD_RANGE),
-                ([Segment(last + 1, 1, key)], Cause.BAD_RANGE),
-            ]
-            if length < 1 << BYTES:
-                cases.append(([Segment(base, length, key)], Cause.NONE))
-                cases.append(([Segment(base, length + 1, key)], Cause.BAD_RANGE))
-            await self.judge(cases)
+            await self.judge(
+                ([Segment(address, nbytes, region.key)], Cause.NONE if inside else Cause.BAD_RANGE)
+                for address, nbytes, inside in edges(base, length)
+            )
             await region.deregister()
         for base in places(rng):
             region = await host.register(1, number=0, base=base, zone=ZONE)

@@ -5,18 +5,16 @@ nothing behind a failing one is indicated; Reads that invalidate when they retir
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
-from typing import Any
 
 import pyuvm
 
 from models.post.post import Post, Segment
 from models.verbs import VERBS
-from tb.env.defs import POST, TRC_BIND, WORK_USER, Opcode, PostFlag, QpState, Right, TraceOp
+from tb.env.defs import POST, TRC_BIND, WORK_USER, Opcode, QpState, Right, TraceOp
 from tb.env.harness.harness import Channel
 from tb.env.host.qp import Qp
-from tb.env.host.regions import Region
-from tb.env.host.windows import MemoryWindow
 from tb.tests.common.posting import CANCELED, FAILED, OK
 from tb.tests.common.windowing import (
     ALL,
@@ -26,6 +24,7 @@ from tb.tests.common.windowing import (
     OTHER_ZONE,
     READ,
     ZONE,
+    Keyed,
     WindowTest,
 )
 
@@ -34,6 +33,8 @@ BUILD = ["engine", "engine_small"]
 #: Steps of local requests that change keys.
 BY_OPCODE = {code: TraceOp[Opcode(code).name] for code, verb in VERBS.items() if verb.changes_keys}
 LOCAL_OPS = tuple(BY_OPCODE.values())
+#: Operand of the step of a Read that invalidates.
+BY_READ = 1 << 9
 
 
 class OrderTest(WindowTest):
@@ -53,12 +54,10 @@ class OrderTest(WindowTest):
         steps.sort(key=lambda t: t.cycle)
         local = [n for n, post in enumerate(posts) if post.opcode in BY_OPCODE]
         assert [s.op for s in steps] == [BY_OPCODE[posts[n].opcode] for n in local]
+        assert len({step.cycle for step in steps}) == len(steps)
         for n, step in zip(local, steps, strict=True):
             assert all(beat.cycle <= step.cycle for beat in beats[:n]), (n, step)
             assert all(step.cycle <= beat.cycle for beat in beats[n + 1 :]), (n, step)
-            # The steps of the one before have been made before.
-            before = [b for b in local if b < n]
-            assert not before or steps[len(before) - 1].cycle < step.cycle
 
 
 @pyuvm.test()
@@ -69,38 +68,34 @@ class MixedOrderTest(OrderTest):
 
     async def scenario(self) -> None:
         await self.set_up()
-        qp = self.qp_
+        qp, window = self.qp_, self.windows[0]
         for pattern in product((False, True), repeat=4):
-            posts, remote, key = [], 0, self.windows[0].key
-            bound = False
+            posts, key, bound = [], window.key, False
             for local in pattern:
                 if not local:
-                    remote += 1
                     posts.append(self.write_post(qp))
-                elif bound:
+                    continue
+                if bound:
                     posts.append(qp.make(Opcode.INVALIDATE, token=key))
-                    bound = False
                 else:
-                    posts.append(self.windows[0].make_bind(qp, self.target, token=key))
+                    posts.append(window.make_bind(qp, self.target, token=key))
                     key += GENERATION
-                    bound = True
-            await self.run_all(posts, remote)
-            status = await self.windows[0].refresh()
+                bound = not bound
+            await self.run_all(posts, pattern.count(False))
+            status = await window.refresh()
             assert (status.key, status.valid) == (key, bound)
             if bound:
                 await self.invalidate(qp, key)
-        key = self.fast.key
+        key = self.fast.key + GENERATION
         posts = [
             self.fast.make_fast_register(qp),
-            self.windows[0].make_bind(
-                qp, self.fast, segments=[Segment(self.fast.base, 8, key + GENERATION)]
-            ),
-            qp.make(Opcode.INVALIDATE, token=self.windows[0].key + GENERATION),
-            qp.make(Opcode.INVALIDATE, token=key + GENERATION),
+            window.make_bind(qp, self.fast, segments=[Segment(self.fast.base, 8, key)]),
+            qp.make(Opcode.INVALIDATE, token=window.key + GENERATION),
+            qp.make(Opcode.INVALIDATE, token=key),
         ]
         await self.run_all(posts, 0)
         await self.fast.refresh()
-        await self.windows[0].refresh()
+        await window.refresh()
 
     async def run_all(self, posts: list[Post], remote: int) -> None:
         await self.rest(32)
@@ -110,7 +105,7 @@ class MixedOrderTest(OrderTest):
         self.demand_in_place(self.qp_, posts, mark)
         if remote:
             self.report(self.qp_, *[OK] * remote)
-        await self.demand_results(self.qp_, posts, *[OK] * len(posts))
+        await self.demand_results(self.qp_, posts, OK)
 
 
 @pyuvm.test()
@@ -124,9 +119,9 @@ class FailingInBatchTest(OrderTest):
         qp, window = self.qp_, self.windows[0]
         for place, kind, silent in product(range(4), BY_OPCODE, (False, True)):
             await self.revive(qp)
-            bad = qp.make(kind, token=0, segments=[], silent=silent)
+            bad = qp.make(kind, token=0, segments=[], silent=silent, defer=place < 3)
             posts = [self.write_post(qp, defer=n < 3) for n in range(4)]
-            posts[place] = Post.decode(bad.encode() | (PostFlag.DEFER << 16 if place < 3 else 0))
+            posts[place] = bad
             if place < 3:
                 # Behind it one that would succeed.
                 posts[3] = window.make_bind(qp, self.target)
@@ -135,9 +130,8 @@ class FailingInBatchTest(OrderTest):
             await self.accept(qp, posts)
             await self.rest()
             remote = [b for b in self.beats(qp, mark) if not WORK_USER["local"].get(b.user)]
-            assert [POST["context"].get(b.data) for b in remote] == [
-                post.context for post in posts[:place]
-            ]
+            contexts = [POST["context"].get(beat.data) for beat in remote]
+            assert contexts == [post.context for post in posts[:place]]
             assert self.terms(mark) == [(qp.number, int(QpState.ERROR))]
             await self.demand_state(qp, QpState.ERROR)
             assert await window.query() == before
@@ -152,19 +146,21 @@ class FailingInBatchTest(OrderTest):
 @pyuvm.test()
 class ReadInvalidateTest(OrderTest):
     """Read with RDMA_READ_LOCAL_INVALIDATE: the key of its first segment is invalidated when it
-    retires with success, and not before; every key that is not this QP's fails it.
+    retires with success, and not before; every key that is not this QP's fails it. A Read without
+    the flag invalidates nothing.
     """
 
     async def scenario(self) -> None:
         await self.set_up()
         qp, window = self.qp_, self.windows[0]
         other = await self.guarded()
-        far = self.windows[1]
+        far, its = self.windows[1], await self.allocated(64)
         await self.bind(far, other, self.target)
+        await self.fast_register(its, other)
         for keyed in (window, self.fast):
             for silent in (False, True):
-                key = await self.make_valid(keyed)
-                post = self.read_of(qp, key, silent=silent)
+                key = await self.make_valid(keyed, qp, self.target)
+                post = self.read_of(qp, self.target, key, silent=silent)
                 mark = self.mark
                 await self.accept(qp, [post])
                 await self.rest()
@@ -173,48 +169,38 @@ class ReadInvalidateTest(OrderTest):
                 self.report(qp)
                 await self.demand_results(qp, [] if silent else [post], OK)
                 (step,) = self.key_steps(TraceOp.INVALIDATE, mark)
-                assert (step.operand, step.cq) == (1 << 9, qp.number)
+                assert (step.operand, step.cq) == (BY_READ, qp.number)
                 assert not (await keyed.refresh()).valid
                 # Once more: invalid now.
-                await self.fails(self.read_of(qp, key, silent=silent))
-            key = await self.make_valid(keyed)
-            # A Read that fails invalidates nothing, nor does one behind it.
-            posts = [self.read_of(qp, key), self.read_of(qp, key)]
-            await self.accept(qp, posts)
-            await self.rest()
-            self.report(qp, FAILED, CANCELED)
-            await self.demand_results(qp, posts, FAILED, CANCELED)
-            assert (await keyed.query()).valid
-            await self.revive(qp)
-            # Only the first segment's key counts.
-            first = [Segment(self.target.base, 8, self.target.key), Segment(0, 8, key)]
-            await self.fails(self.read_of(qp, 0, segments=first))
-            assert (await keyed.query()).valid
-            post = self.read_of(qp, 0, segments=[Segment(0, 8, key), Segment(0, 8, 0)])
-            await self.accept(qp, [post])
-            await self.rest()
-            self.report(qp)
-            await self.demand_results(qp, [post], OK)
-            assert not (await keyed.query()).valid
-        for key in (far.key, self.target.key, 0, 0xFFFF_FFFF):
-            await self.fails(self.read_of(qp, key))
-        assert (await far.query()).valid
+                await self.ends(self.read_of(qp, self.target, key, silent=silent))
+            await self.spared(keyed, await self.make_valid(keyed, qp, self.target))
+        for key in (far.key, its.key, self.target.key, 0, 0xFFFF_FFFF):
+            await self.ends(self.read_of(qp, self.target, key))
+        assert (await far.query()).valid and (await its.query()).valid
 
-    async def make_valid(self, keyed: MemoryWindow | Region) -> int:
-        if isinstance(keyed, Region):
-            return await self.fast_register(keyed, self.qp_)
-        return await self.bind(keyed, self.qp_, self.target)
+    async def spared(self, keyed: Keyed, key: int) -> None:
+        """Reads that do not invalidate a key, and one that does."""
+        qp = self.qp_
+        read = self.read_of(qp, self.target, key)
+        # Nor does one behind it.
+        posts = [read, self.read_of(qp, self.target, key)]
+        await self.accept(qp, posts)
+        await self.rest()
+        self.report(qp, FAILED, CANCELED)
+        await self.demand_results(qp, posts, FAILED, CANCELED)
+        assert (await keyed.query()).valid
+        await self.revive(qp)
+        # Only the first segment's key counts; without segments none does.
+        first = [Segment(self.target.base, 8, self.target.key), Segment(0, 8, key)]
+        await self.ends(self.read_of(qp, self.target, 0, segments=first))
+        await self.ends(replace(read, num_segments=0))
+        await self.read(qp, replace(read, flags=0))
+        assert (await keyed.query()).valid
+        last = [Segment(0, 8, key), Segment(0, 8, 0)]
+        await self.read(qp, self.read_of(qp, self.target, 0, segments=last))
+        assert not (await keyed.query()).valid
 
-    def read_of(self, qp: Qp, key: int, **fields: Any) -> Post:
-        fields.setdefault("segments", [Segment(self.target.base, 8, key)])
-        return qp.make(
-            Opcode.READ,
-            target=Segment(self.target.base, 0, 1),
-            flags=PostFlag.RDMA_READ_LOCAL_INVALIDATE,
-            **fields,
-        )
-
-    async def fails(self, post: Post) -> None:
+    async def ends(self, post: Post) -> None:
         """It completes with INVALID_TOKEN and ends the connection; what is behind it: CANCELED."""
         qp = self.qp_
         behind = self.write_post(qp)
@@ -231,9 +217,29 @@ class ReadInvalidateTest(OrderTest):
 
 
 @pyuvm.test()
-class HeldReadInvalidateTest(ReadInvalidateTest):
-    """The same behind any number of completions that memory takes slowly, so that the Read's waits
-    between the end of its key and its own: the key is invalidated once, and the Read succeeds.
+class ReadKeyBitsTest(OrderTest):
+    """A Read that names the key of a window or region, but for one bit, whichever, or its old key,
+    fails and invalidates nothing.
+    """
+
+    async def scenario(self) -> None:
+        await self.set_up()
+        for keyed in (self.fast, self.windows[0]):
+            old = await self.make_valid(keyed, self.qp_, self.target)
+            await self.invalidate(self.qp_, old)
+            key = await self.make_valid(keyed, self.qp_, self.target)
+            for token in (*(key ^ 1 << bit for bit in range(32)), old):
+                await self.read(self.qp_, self.read_of(self.qp_, self.target, token), INVALID_TOKEN)
+                assert (await keyed.query()).valid, f"{token:#x}"
+            await self.refuse_token(self.qp_, self.target, old)
+            await self.read(self.qp_, self.read_of(self.qp_, self.target, key))
+            assert not (await keyed.query()).valid
+
+
+@pyuvm.test()
+class HeldReadInvalidateTest(OrderTest):
+    """A Read behind any number of completions that memory takes slowly, so that it waits between
+    the end of its key and its own: the key is invalidated once, and the Read succeeds.
     """
 
     async def scenario(self) -> None:
@@ -242,8 +248,7 @@ class HeldReadInvalidateTest(ReadInvalidateTest):
         fillers = [await self.qp() for _ in range(2)]
         depth = fillers[0].depth
         for ahead in range(2 * depth + 1):
-            key = await self.make_valid(window)
-            read = self.read_of(qp, key)
+            read = self.read_of(qp, self.target, await self.bind(window, qp, self.target))
             await self.accept(qp, [read])
             counts = [min(ahead, depth), max(ahead - depth, 0)]
             posts = [
@@ -264,30 +269,14 @@ class HeldReadInvalidateTest(ReadInvalidateTest):
             for filler, made in zip(fillers, posts, strict=True):
                 await self.demand_results(filler, made, OK)
             (step,) = self.key_steps(TraceOp.INVALIDATE, mark)
-            assert (step.operand, step.cq) == (1 << 9, qp.number)
+            assert (step.operand, step.cq) == (BY_READ, qp.number)
             assert not (await window.refresh()).valid
 
 
 @pyuvm.test()
-class ReadWithoutFlagTest(OrderTest):
-    """A Read without the flag invalidates nothing."""
-
-    async def scenario(self) -> None:
-        await self.set_up()
-        qp, window = self.qp_, self.windows[0]
-        key = await self.bind(window, qp, self.target)
-        post = qp.make(Opcode.READ, target=Segment(0, 0, 1), segments=[Segment(0, 8, key)])
-        await self.accept(qp, [post])
-        await self.rest()
-        self.report(qp)
-        await self.demand_results(qp, [post], OK)
-        assert (await window.query()).valid
-
-
-@pyuvm.test()
 class UnguardedTest(WindowTest):
-    """A QP that is not guarded: its local requests succeed whatever they name and change nothing,
-    its Reads invalidate nothing.
+    """A QP that is not guarded: its local requests succeed whatever they name, and whatever failed
+    on another QP, and change nothing; its Reads invalidate nothing.
     """
 
     async def scenario(self) -> None:
@@ -296,8 +285,9 @@ class UnguardedTest(WindowTest):
         region, fast, window = await self.memory(64), await self.allocated(64), await self.window()
         other = await self.window(zone=OTHER_ZONE)
         await self.bind(window, guarded, region, rights=Right.REMOTE_READ)
-        regions, windows = [region, fast], [window, other]
-        before = await self.look(regions, windows)
+        await self.fails(guarded, guarded.make(Opcode.INVALIDATE, token=0), INVALID_TOKEN)
+        watched: tuple[Keyed, ...] = (region, fast, window, other)
+        before = [await keyed.query() for keyed in watched]
         mark = self.mark
         for post in (
             other.make_bind(qp, region),
@@ -309,17 +299,8 @@ class UnguardedTest(WindowTest):
             qp.make(Opcode.BIND, token=0),
         ):
             await self.execute(qp, post)
-        read = qp.make(
-            Opcode.READ,
-            target=Segment(0, 0, 1),
-            segments=[Segment(0, 8, window.key)],
-            flags=PostFlag.RDMA_READ_LOCAL_INVALIDATE,
-        )
-        await self.accept(qp, [read])
-        await self.rest()
-        self.report(qp)
-        await self.demand_results(qp, [read], OK)
-        assert await self.look(regions, windows) == before
+        await self.read(qp, self.read_of(qp, region, window.key))
+        assert [await keyed.query() for keyed in watched] == before
         assert [op for op in LOCAL_OPS if self.key_steps(op, mark)] == []
         await self.demand_verdict(guarded, GRANTED, READ, window.key, region.base, 8)
         assert await self.env.host.counter("INVALIDATED") == 0

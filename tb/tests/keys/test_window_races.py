@@ -1,207 +1,301 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two invalidations of one key meet, at every offset (MW-05): exactly one succeeds, the failure of
-the other ends the connection. Checks in every cycle around an invalidation of each kind (CQ-03,
-MW-10): none is granted once it is decided.
+"""Two things that happen to a key, at every distance in time: two invalidations (MW-05), of which
+exactly one succeeds, and the failure of the other ends the connection; a Bind and the invalidation
+of its region; checks in every cycle around an invalidation of each kind (CQ-03, MW-10), of which
+none is granted once it is decided.
 """
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
+from itertools import pairwise
+
 import pyuvm
 
-from tb.env.defs import TRC_CHECK, TRC_INVALIDATE, Cmd, QpState, TraceOp, Verdict
-from tb.env.harness.records import MemWrite, Trace
+from tb.env.defs import (
+    POST,
+    TRC_CHECK,
+    TRC_INVALIDATE,
+    Cmd,
+    CqeStatus,
+    Opcode,
+    QpState,
+    TraceOp,
+    Verdict,
+)
+from tb.env.harness.records import Trace
 from tb.env.host.qp import Qp
 from tb.env.host.regions import Region
 from tb.env.host.windows import MemoryWindow
-from tb.tests.common.key_races import BY_READ, LEAD, LOCAL, PEER, RaceTest
-from tb.tests.common.taking import TAKEN
+from tb.tests.common.posting import CANCELED
+from tb.tests.common.taking import REFUSED, TAKEN
 from tb.tests.common.windowing import (
     BAD_KEY,
+    BAD_MEMORY,
     BAD_TOKEN,
     GRANTED,
     INVALID_TOKEN,
     READ,
+    Keyed,
+    WindowTest,
     bad_token,
+    plain,
     received,
 )
 
 BUILD = ["engine", "engine_small", "engine_least"]
 
+OFFSETS = range(-20, 21)
+LEAD = 200  # cycles from setting a trial up to its centre
+LOCAL, PEER, BY_READ, COMMAND = "a request", "the peer", "a Read", "a command"
 AROUND = 40
 
 
+class RaceTest(WindowTest):
+    async def set_up(self) -> None:
+        """One QP with a queue for each direction."""
+        recv_cq = await self.queue(reservation=True)
+        self.qp_ = await self.guarded(recv_cq=recv_cq, recv_depth=2)
+        self.target = await self.memory(256)
+
+    async def ready(self, keyed: Keyed) -> int:
+        """A valid key of this object, on the QP, which is connected."""
+        await self.revive(self.qp_)
+        if keyed is self.target:
+            return keyed.key
+        return await self.make_valid(keyed, self.qp_, self.target)
+
+    async def start_read(self, key: int) -> None:
+        """A Read that waits for its report; its first segment has this key."""
+        self.first = self.read_of(self.qp_, self.target, key)
+        await self.accept(self.qp_, [self.first])
+        await self.rest(16)
+
+    def begin(self, way: str, keyed: Keyed, at: int) -> Awaitable[object]:
+        """An invalidation in cycle ``at``; await its answer."""
+        if way == PEER:
+            return self.send_invalidate(self.qp_, keyed.key, at=at)
+        if way == BY_READ:
+            self.report(self.qp_, 0, at=at)
+            return self.rest(16)
+        if way == COMMAND:
+            code = Cmd.CLOSE_MW if isinstance(keyed, MemoryWindow) else Cmd.DEREGISTER_MR
+            return self.command_at(at, code, keyed.number)
+        self.first = self.qp_.make(Opcode.INVALIDATE, token=keyed.key)
+        return self.qp_.queue(self.first, at=at)
+
+    async def completed(self, way: str, key: int, cookies: list[int]) -> None:
+        """What invalidated the key, alone, completes."""
+        if way == PEER:
+            self.settle(self.qp_)
+            await self.demand_entries(self.qp_, [received(cookies[0], key)])
+        elif way != COMMAND:
+            await self.demand_results(self.qp_, [self.first], 0)
+
+    async def lag(self, way: str, keyed: Keyed) -> int:
+        """Cycles from the cycle given to the step, when nothing else happens."""
+        key = await self.ready(keyed)
+        cookies = await self.post_buffers(self.qp_, self.target) if way == PEER else []
+        if way == BY_READ:
+            await self.start_read(key)
+        mark, at = self.mark, self.harness.cycle + LEAD
+        await self.begin(way, keyed, at)
+        await self.rest()
+        (step,) = self.key_steps(TraceOp.INVALIDATE, mark)
+        await self.completed(way, key, cookies)
+        return step.cycle - at
+
+
 @pyuvm.test()
-class RegionRaceTest(RaceTest):
-    """A local Invalidate of a region by FastRegister, and an arriving SendAndInvalidate."""
+class InvalidationsTest(RaceTest):
+    """A local Invalidate, or a Read with RDMA_READ_LOCAL_INVALIDATE that retires, and an arriving
+    SendAndInvalidate; of a region by FastRegister, and of a window while everything stalls now and
+    then.
+    """
 
     async def scenario(self) -> None:
-        await self.sweep(LOCAL, await self.allocated(64))
+        await self.set_up()
+        region, window = await self.allocated(64), await self.window()
+        for way, keyed, stalls in (
+            (LOCAL, region, 0.0),
+            (BY_READ, region, 0.0),
+            (LOCAL, window, 0.3),
+        ):
+            self.env.stall_all(stalls)
+            lead = await self.lag(way, keyed) - await self.lag(PEER, keyed)
+            winners = [await self.race(way, keyed, lead, offset) for offset in OFFSETS]
+            assert winners[0] and not winners[-1], winners
+            assert stalls or sum(a != b for a, b in pairwise(winners)) == 1, winners
+
+    async def race(self, way: str, keyed: Keyed, lead: int, offset: int) -> bool:
+        """One meeting; ``lead``: the peer's lag is so much shorter. True: the peer was first."""
+        qp = self.qp_
+        key = await self.ready(keyed)
+        cookies = await self.post_buffers(qp, self.target, 2)
+        count = await self.env.host.counter("INVALIDATED")
+        if way == BY_READ:
+            await self.start_read(key)
+        mark, at = self.mark, self.harness.cycle + LEAD
+        wait = self.begin(way, keyed, at)
+        first = self.first
+        behind = self.write_post(qp)
+        # Posted at once: it is there before, at and after the meeting.
+        answer = qp.queue(behind, at=at + 1)
+        pending = self.send_invalidate(qp, key, at=at + lead + offset)
+        await wait
+        accepted = (await answer)[1] == 0
+        code = (await pending).code
+        await self.rest()
+        steps = self.key_steps(TraceOp.INVALIDATE, mark)
+        codes = [TRC_INVALIDATE["status"].get(step.operand) for step in steps]
+        what = f"offset {offset}: {code.name}, {codes}"
+        assert codes.count(0) == 1, what
+        peer_first = code == TAKEN
+        # What came second has failed; it ends the connection. A SendAndInvalidate behind a local
+        # one is never refused by chance: it was the failure.
+        assert peer_first or code == BAD_TOKEN, what
+        assert self.terms(mark) == [(qp.number, int(QpState.ERROR))], what
+        await self.demand_state(qp, QpState.ERROR)
+        assert not (await keyed.refresh()).valid
+        assert await self.env.host.counter("INVALIDATED") == count + 1
+        assert await self.check(qp, READ, key, self.target.base, 8) == Verdict.REFUSED
+        assert await self.code(qp) == REFUSED
+        self.settle(qp, 0)
+        if any(POST["opcode"].get(b.data) == Opcode.WRITE for b in self.beats(qp, mark)):
+            self.report(qp, CANCELED)
+        posts = [first, behind] if accepted else [first]
+        statuses = [INVALID_TOKEN if peer_first else 0] + [CANCELED] * accepted
+        await self.demand_results(qp, posts, *statuses)
+        entry = received(cookies[0], key) if peer_first else bad_token(cookies[0], key)
+        await self.demand_entries(qp, [entry, plain(cookies[1], 0, CqeStatus.CANCELED)])
+        return peer_first
 
 
 @pyuvm.test()
-class ReadRaceTest(RaceTest):
-    """A Read with RDMA_READ_LOCAL_INVALIDATE that retires, and an arriving SendAndInvalidate."""
+class BindMeetsPeerTest(RaceTest):
+    """A Bind and a message that invalidates its region, at every offset: the Bind fails, or the
+    region is busy and the message has a bad token.
+    """
 
     async def scenario(self) -> None:
-        await self.sweep(BY_READ, await self.allocated(64))
+        await self.set_up()
+        window, region = await self.window(), await self.allocated(64)
+        binder = await self.guarded(share=self.qp_, recv_depth=0)
+        lead = await self.lag(LOCAL, window) - await self.lag(PEER, window)
+        winners = [await self.meet(binder, window, region, lead + n) for n in range(-6, 7)]
+        assert winners[0] and not winners[-1], winners
+        assert sum(a != b for a, b in pairwise(winners)) == 1, winners
+
+    async def meet(self, binder: Qp, window: MemoryWindow, region: Region, offset: int) -> bool:
+        """True: the message was first."""
+        qp = self.qp_
+        await self.revive(binder)
+        key = await self.ready(region)
+        (cookie,) = await self.post_buffers(qp, self.target)
+        await window.refresh()
+        post = window.make_bind(binder, region)
+        at = self.harness.cycle + LEAD
+        answer = binder.queue(post, at=at)
+        pending = self.send_invalidate(qp, key, at=at + offset)
+        assert (await answer)[1] == 0
+        code = (await pending).code
+        await self.rest()
+        bound = (await window.refresh()).valid
+        assert code == (BAD_TOKEN if bound else TAKEN), (offset, code)
+        assert (await region.query()).valid == bound, offset
+        self.settle(qp)
+        await self.demand_results(binder, [post], 0 if bound else BAD_MEMORY)
+        await self.demand_entries(qp, [bad_token(cookie, key) if bound else received(cookie, key)])
+        if bound:
+            await self.revive(qp)
+            await self.invalidate(binder, window.key)
+            await self.invalidate(qp, key)
+        return not bound
+
+
+# -- checks around an invalidation -----------------------------------------------------------------
 
 
 @pyuvm.test()
-class StalledRaceTest(RaceTest):
-    """The race while everything stalls now and then."""
-
-    stalls = 0.3
-
-    async def scenario(self) -> None:
-        await self.sweep(LOCAL, await self.window())
-
-
-@pyuvm.test()
-class TwoPeersTest(RaceTest):
-    """Two messages that invalidate the same key, in cycles next to each other: the second one finds
-    it invalid; a third one behind it is refused or finds it invalid, too.
+class ChecksAroundTest(RaceTest):
+    """Around an Invalidate of a window and of a region, a Read that invalidates, a message that
+    does, CLOSE_MW and DEREGISTER_MR; and while everything stalls now and then.
     """
 
     async def scenario(self) -> None:
         await self.set_up()
         window = await self.window()
-        for gap in (*range(1, 13), 1, 1):
-            key = await self.make_valid(window)
-            cookies = await self.buffers(2)
-            mark, at = self.mark, self.harness.cycle + LEAD
-            pending = [
-                self.send_invalidate(self.qp_, key, at=at + n * gap if gap else at)
-                for n in range(2)
-            ]
-            codes = [(await answer).code for answer in pending]
-            assert codes == [TAKEN, BAD_TOKEN], (gap, codes)
-            await self.rest()
-            steps = self.key_steps(TraceOp.INVALIDATE, mark)
-            assert [TRC_INVALIDATE["status"].get(s.operand) for s in steps] == [0, INVALID_TOKEN]
-            self.settle(self.qp_, 0, 0)
-            wanted = [received(cookies[0], key), bad_token(cookies[1], key)]
-            await self.demand_entries(self.qp_, wanted)
-            await self.demand_state(self.qp_, QpState.ERROR)
+        region = await self.env.host.allocate(
+            256, zone=self.qp_.zone, rights=7, base=self.target.base
+        )
+        for way, keyed in (
+            (LOCAL, window),
+            (LOCAL, region),
+            (BY_READ, region),
+            (PEER, window),
+            (COMMAND, window),
+            (COMMAND, self.target),
+        ):
+            await self.around(way, keyed)
+        self.env.stall_all(0.3)
+        for _ in range(5):
+            await self.around(LOCAL, window)
+            await self.around(PEER, window)
 
-
-class AroundTest(RaceTest):
-    """A check in every cycle around an invalidation."""
-
-    async def around(self, way: str, keyed: MemoryWindow | Region) -> None:
+    async def around(self, way: str, keyed: Keyed) -> None:
+        """A check in every cycle around an invalidation."""
         for shift in range(4):
-            key = await self.make_valid(keyed)
-            cookies = await self.buffers(1) if way == PEER else []
+            key = await self.ready(keyed)
+            cookies = await self.post_buffers(self.qp_, self.target) if way == PEER else []
             if way == BY_READ:
                 await self.start_read(key)
             mark, at = self.mark, self.harness.cycle + LEAD + shift
-            wait = await self.begin(way, key, at)
-            await self.watch(self.qp_, key, at, mark)
-            await wait()
-            if way == PEER:
-                self.settle(self.qp_)
-                await self.demand_entries(self.qp_, [received(cookies[0], key)])
-            else:
-                await self.demand_results(self.qp_, [self.first], 0)
+            wait = self.begin(way, keyed, at)
+            await self.watch(key, at, mark)
+            await wait
+            await self.completed(way, key, cookies)
+            if way == COMMAND:
+                await (keyed.create() if isinstance(keyed, MemoryWindow) else keyed.register())
 
-    async def by_command(self, keyed: MemoryWindow | Region) -> None:
-        """CLOSE_MW, DEREGISTER_MR."""
-        code = Cmd.CLOSE_MW if isinstance(keyed, MemoryWindow) else Cmd.DEREGISTER_MR
-        for shift in range(4):
-            if isinstance(keyed, MemoryWindow):
-                await self.make_valid(keyed)
-            else:
-                await self.revive(self.qp_)
-            mark, at = self.mark, self.harness.cycle + LEAD + shift
-            task = self.command_at(at, code, keyed.number)
-            await self.watch(self.qp_, keyed.key, at, mark)
-            assert (await task).result == 0
-            await (keyed.create() if isinstance(keyed, MemoryWindow) else keyed.register())
-
-    async def watch(self, qp: Qp, key: int, at: int, mark: int) -> None:
+    async def watch(self, key: int, at: int, mark: int) -> None:
         """Checks from before to behind; what they see changes once, at the step."""
         pending = [
-            self.post_check(qp, READ, key, self.target.base, 8, at=at - 10 if not n else None)
+            self.post_check(self.qp_, READ, key, self.target.base, 8, at=None if n else at - 10)
             for n in range(10 + AROUND)
         ]
         codes = [(await answer).code for answer in pending]
         await self.rest()
-        changed = [
-            t
-            for t in self.of(Trace, mark)
-            if t.op in (TraceOp.INVALIDATE, TraceOp.KEY_COMMAND) and t.lane == 8
-        ]
-        assert len(changed) == 1, changed
-        checks = self.key_steps(TraceOp.CHECK, mark)
-        for step in checks:
+        changes = (TraceOp.INVALIDATE, TraceOp.KEY_COMMAND)
+        (changed,) = [t for t in self.of(Trace, mark) if t.op in changes and t.lane == 8]
+        for step in self.key_steps(TraceOp.CHECK, mark):
             code = TRC_CHECK["code"].get(step.operand)
             # In one cycle the check comes first.
-            assert code == (GRANTED if step.cycle <= changed[0].cycle else BAD_KEY), (step, changed)
+            assert code == (GRANTED if step.cycle <= changed.cycle else BAD_KEY), (step, changed)
         granted = codes.count(GRANTED)
         assert 0 < granted < len(codes), codes
         assert codes[:granted] == [GRANTED] * granted, codes
         assert codes[granted] == BAD_KEY and codes[-1] == Verdict.REFUSED, codes
-        await self.demand_state(qp, QpState.ERROR)
+        await self.demand_state(self.qp_, QpState.ERROR)
 
 
 @pyuvm.test()
-class ChecksAroundRequestTest(AroundTest):
-    """Around an Invalidate of a window and of a region."""
+class LoneCheckTest(RaceTest):
+    """One check around the invalidation by a Read, at every distance: granted before its step."""
 
     async def scenario(self) -> None:
         await self.set_up()
-        await self.around(LOCAL, await self.window())
-        region = await self.env.host.allocate(
-            256, zone=self.qp_.zone, rights=7, base=self.target.base
-        )
-        await self.around(LOCAL, region)
-        await self.around(BY_READ, region)
-
-
-@pyuvm.test()
-class ChecksAroundPeerTest(AroundTest):
-    """Around a SendAndInvalidate. The key is invalid before the completion is visible, polled or
-    not; a later Invalidate of it fails (CQ-03, CQ-05).
-    """
-
-    async def scenario(self) -> None:
-        await self.set_up()
-        window = await self.window()
-        await self.around(PEER, window)
-        # Never polled.
-        key = await self.make_valid(window)
-        await self.buffers(1)
-        mark = self.mark
-        await self.answers([self.send_invalidate(self.qp_, key)], TAKEN)
-        self.settle(self.qp_)
-        await self.rest()
-        (step,) = self.key_steps(TraceOp.INVALIDATE, mark)
-        writes = self.of(MemWrite, mark)
-        assert writes and all(write.cycle > step.cycle for write in writes)
-        await self.invalidate(self.qp_, key, INVALID_TOKEN)
-        await self.revive(self.qp_)
-        await self.demand_verdict(self.qp_, BAD_KEY, READ, key, self.target.base, 8)
-        assert len(self.qp_.recv_cq.get_cq_results()) == 1
-
-
-@pyuvm.test()
-class ChecksAroundCommandTest(AroundTest):
-    """Around CLOSE_MW and DEREGISTER_MR."""
-
-    async def scenario(self) -> None:
-        await self.set_up()
-        await self.by_command(await self.window())
-        await self.by_command(self.target)
-
-
-@pyuvm.test()
-class StalledChecksTest(AroundTest):
-    """Around an invalidation while everything stalls now and then."""
-
-    stalls = 0.3
-
-    async def scenario(self) -> None:
-        await self.set_up()
-        window = await self.window()
-        for _ in range(5):
-            await self.around(LOCAL, window)
-            await self.around(PEER, window)
+        window, seen = await self.window(), set()
+        for offset in range(24):
+            key = await self.ready(window)
+            await self.start_read(key)
+            mark, at = self.mark, self.harness.cycle + LEAD
+            self.report(self.qp_, 0, at=at)
+            check = self.post_check(self.qp_, READ, key, self.target.base, 8, at=at + offset)
+            code = (await check).code
+            await self.completed(BY_READ, key, [])
+            (step,) = self.key_steps(TraceOp.INVALIDATE, mark)
+            (look,) = self.key_steps(TraceOp.CHECK, mark)
+            # In one cycle the check comes first.
+            assert code == (GRANTED if look.cycle <= step.cycle else BAD_KEY), offset
+            seen.add(look.cycle - step.cycle)
+        assert seen >= set(range(-3, 4)), seen

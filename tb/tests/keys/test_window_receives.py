@@ -6,7 +6,8 @@ guarded, and the entries that are reserved for them, to the last one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from itertools import product
+from typing import Any
 
 import pyuvm
 
@@ -17,16 +18,16 @@ from tb.env.defs import (
     Cause,
     Cmd,
     CqeStatus,
+    CqeType,
     QpState,
     RecvFlag,
     Result,
     Right,
     TraceOp,
 )
+from tb.env.host.driver import LogEntry
 from tb.env.host.keyed import next_key
-from tb.env.host.qp import Qp
-from tb.env.host.windows import MemoryWindow
-from tb.tests.common.invalidating import CONTEXT, Entry, InvalidatingTest
+from tb.env.host.recv import ReceiveQueue
 from tb.tests.common.posting import FAILED
 from tb.tests.common.taking import LENGTH_ERROR, NOT_READY, REFUSED, TAKEN, TOO_LONG
 from tb.tests.common.windowing import (
@@ -37,7 +38,8 @@ from tb.tests.common.windowing import (
     READ,
     WINDOW,
     ZONE,
-    bad_token,
+    Entry,
+    WindowTest,
     plain,
     received,
     result_of,
@@ -46,277 +48,298 @@ from tb.tests.common.windowing import (
 BUILD = ["engine", "engine_small"]
 
 SOLICITED = 1
+CONTEXT = 0xFEDC_BA98_7654_3210
 
 
-class CompletionBase(InvalidatingTest):
-    nd1 = False
+def canceled(cookie: int) -> Entry:
+    """Of a buffer that was flushed."""
+    return plain(cookie, 0, CqeStatus.CANCELED)
+
+
+class InvalidatingTest(WindowTest):
+    """One QP, of NetworkDirect 1 or not, with a receive CQ of its own, a region and a window."""
+
+    async def set_up(
+        self, nd1: bool, shared: bool = False, log2: int = 3, depth: int = 4, **options: Any
+    ) -> None:
+        self.nd1 = nd1
+        recv_cq = await self.queue(reservation=True, log2=log2)
+        if shared:
+            options["srq"] = await self.env.host.create_srq(size=depth, zone=ZONE)
+        else:
+            options["recv_depth"] = depth
+        self.qp_ = await self.guarded(recv_cq=recv_cq, nd1=nd1, **options)
+        self.source: ReceiveQueue = self.qp_.srq or self.qp_
+        self.target = await self.memory(256)
+        self.win = await self.window(context=CONTEXT)
+
+    async def supplied(self, count: int = 1) -> list[int]:
+        """Buffers; returns their cookies."""
+        return await self.post_buffers(self.source, self.target, count)
+
+    async def valid_key(self) -> int:
+        return await self.bind(self.win, self.qp_, self.target)
+
+    def entries(
+        self, cookie: int, key: int, nbytes: int = 1, context: int = CONTEXT
+    ) -> list[Entry]:
+        """Of a message that has invalidated."""
+        if self.nd1:
+            return [result_of(context, key), plain(cookie, nbytes)]
+        return [received(cookie, key, nbytes)]
+
+    def failed(self, cookie: int, token: int, status: int) -> Entry:
+        """The receive result of a message that has failed."""
+        if self.nd1:
+            return plain(cookie, 0, status)
+        return (CqeType.RECEIVE_AND_INVALIDATE, cookie, status, token, 0)
+
+
+@pyuvm.test()
+class CompletionTest(InvalidatingTest):
+    """NetworkDirect 1: two entries, the invalidate result with the context of the window's
+    creation, then the receive result with the solicited mark (MW-07, MW-08). NDKPI: one entry, type
+    ReceiveAndInvalidate, with the token (CQ-02, CQ-04, MW-07).
+    """
 
     async def scenario(self) -> None:
-        await self.set_up(self.nd1)
-        qp = self.qp_
-        # Ex poll: all fields; plain poll: neither type nor token.
-        for plain_poll in (False, True):
-            for solicited in (False, True):
-                await self.one(qp, plain_poll, solicited)
-        # A region by FastRegister: context 0.
-        fast = await self.allocated(64)
-        key = await self.fast_register(fast, qp)
-        (cookie,) = await self.buffers(1)
-        await self.answers([self.send_invalidate(qp, key, 7)], TAKEN)
-        self.settle(qp)
-        if self.nd1:
-            await self.demand_entries(qp, [result_of(0, key), plain(cookie, 7)])
-        else:
-            await self.demand_entries(qp, [received(cookie, key, 7)])
-        assert not (await fast.query()).valid
-        # A plain Receive has one entry, type and token of its own.
-        (cookie,) = await self.buffers(1)
-        await self.take(qp, 5)
-        self.settle(qp)
-        await self.demand_entries(qp, [plain(cookie, 5)])
-        await self.failing(qp)
+        for nd1 in (True, False):
+            await self.set_up(nd1)
+            # Ex poll: all fields; plain poll: neither type nor token.
+            for plain_poll, solicited in product((False, True), repeat=2):
+                await self.one(plain_poll, solicited)
+            # A region by FastRegister: context 0.
+            fast = await self.allocated(64)
+            key = await self.fast_register(fast, self.qp_)
+            (cookie,) = await self.supplied()
+            await self.deliver(self.qp_, key, *self.entries(cookie, key, 7, 0), length=7)
+            assert not (await fast.query()).valid
+            # A plain Receive has one entry, type and token of its own.
+            (cookie,) = await self.supplied()
+            await self.take(self.qp_, 5)
+            self.settle(self.qp_)
+            await self.demand_entries(self.qp_, [plain(cookie, 5)])
+            # Invalidated, and then the receive fails: the invalidate result still says so.
+            key = await self.valid_key()
+            cookies = await self.supplied(2)
+            wanted = [result_of(CONTEXT, key)] if nd1 else []
+            wanted += [self.failed(cookies[0], key, FAILED), canceled(cookies[1])]
+            await self.deliver(self.qp_, key, *wanted, status=FAILED)
+            assert not (await self.win.refresh()).valid
+            await self.start_over()
 
-    async def one(self, qp: Qp, plain_poll: bool, solicited: bool) -> None:
+    async def one(self, plain_poll: bool, solicited: bool) -> None:
+        qp, cq = self.qp_, self.qp_.recv_cq
         key = await self.valid_key()
-        (cookie,) = await self.buffers(1)
+        (cookie,) = await self.supplied()
         mark = self.mark
         await self.answers([self.send_invalidate(qp, key, 9, solicited=solicited)], TAKEN)
         # Invalid from the step that takes the buffer on, long before the completion.
         await self.rest(16)
         assert not (await self.win.query()).valid
-        assert qp.recv_cq.present() == 0
+        assert cq.present() == 0
         self.settle(qp)
         await self.rest()
-        count = 2 if self.nd1 else 1
-        assert qp.recv_cq.present() == count
-        marks = self.marks_of(qp, count)
-        assert marks == ([0] if self.nd1 else []) + [SOLICITED if solicited else 0], marks
+        count = 1 + self.nd1
+        assert cq.present() == count
+        # As memory holds them.
+        places = ((cq.consumer_index + n) % (1 << cq.log2) for n in range(count))
+        lines = [self.env.memory.read(cq.base + CQE_BYTES * n, CQE_BYTES) for n in places]
+        flags = [CQE.unpack(int.from_bytes(line, "little"))["flags"] & SOLICITED for line in lines]
+        assert flags == [0] * self.nd1 + [SOLICITED if solicited else 0], flags
         if plain_poll:
-            found = qp.recv_cq.get_cq_results()
+            found = cq.get_cq_results()
             got = [(r.status, r.nbytes, r.qp_context, r.request_context) for r in found]
             want = [(0, 0, qp.context, CONTEXT)] if self.nd1 else []
+            assert not self.nd1 or self.env.host.window_of(CONTEXT) is self.win
             assert got == [*want, (0, 9, qp.context, cookie)], got
             assert all(not hasattr(r, "token") and not hasattr(r, "type") for r in found)
-            await qp.recv_cq.update_consumer_index()
-        elif self.nd1:
-            await self.demand_entries(qp, [result_of(CONTEXT, key), plain(cookie, 9)])
+            await cq.update_consumer_index()
         else:
-            await self.demand_entries(qp, [received(cookie, key, 9)])
+            await self.demand_entries(qp, self.entries(cookie, key, 9))
         assert len(self.key_steps(TraceOp.INVALIDATE, mark)) == 1
 
-    def marks_of(self, qp: Qp, count: int) -> list[int]:
-        """Flags of the entries that are next, as memory holds them."""
-        cq = qp.recv_cq
-        size = 1 << cq.log2
-        found = []
-        for n in range(count):
-            at = cq.base + CQE_BYTES * ((cq.consumer_index + n) % size)
-            found.append(self.env.memory.read(at, CQE_BYTES))
-        return [self.flags_of(entry) for entry in found]
-
-    @staticmethod
-    def flags_of(entry: bytes) -> int:
-        return int(CQE.unpack(int.from_bytes(entry, "little"))["flags"]) & SOLICITED
-
-    async def failing(self, qp: Qp) -> None:
-        """The key was invalidated, and the receive then fails: the invalidate result still says
-        so.
-        """
-        key = await self.valid_key()
-        cookies = await self.buffers(2)
-        await self.answers([self.send_invalidate(qp, key)], TAKEN)
-        self.settle(qp, FAILED)
-        wanted = [result_of(CONTEXT, key)] if self.nd1 else []
-        first = plain(cookies[0], 0, FAILED)
-        if not self.nd1:
-            first = (0x8001, cookies[0], int(FAILED), key, 0)
-        await self.demand_entries(qp, [*wanted, first, plain(cookies[1], 0, CqeStatus.CANCELED)])
-        assert not (await self.win.refresh()).valid
-        await self.revive(qp)
-
 
 @pyuvm.test()
-class NdkpiCompletionTest(CompletionBase):
-    """One entry, type ReceiveAndInvalidate, with the token (CQ-02, CQ-04, MW-07)."""
-
-
-@pyuvm.test()
-class Nd1CompletionTest(CompletionBase):
-    """Two entries: the invalidate result with the context of the window's creation, then the
-    receive result with the solicited mark (MW-07, MW-08).
+class BadTokenTest(InvalidatingTest):
+    """Every token that is not valid on the QP (MW-12): BAD_TOKEN, one entry, which is the receive
+    result with NetworkDirect 1, and the end.
     """
 
-    nd1 = True
-
-
-class BadTokenBase(InvalidatingTest):
-    nd1 = False
-
     async def scenario(self) -> None:
-        await self.set_up(self.nd1)
+        for nd1 in (False, True):
+            await self.of_kind(nd1)
+            await self.start_over()
+
+    async def of_kind(self, nd1: bool) -> None:
+        await self.set_up(nd1)
         qp, win = self.qp_, self.win
         other = await self.guarded(recv_depth=0)
-        far = await self.window()
-        fast = await self.allocated(64)
-        old = win.key
-        live = await self.bind(win, qp, self.target)
+        far, fast = await self.window(), await self.allocated(64)
+        old, unregistered = win.key, fast.key
+        # By REGISTER_MR, without windows.
+        await self.bad(self.target.key)
+        live = await self.valid_key()
         await self.bind(far, other, self.target)
-        unregistered = fast.key
         its = await self.fast_register(fast, other)
-        tokens = [
-            ("of another QP", far.key),
-            ("region of another QP", its),
-            ("region's old key", unregistered),
-            ("by REGISTER_MR", self.target.key),
-            ("old key", old),
-            ("key to come", next_key(live)),
-            ("generation 0", live & 0xFFF),
-            ("no object", WINDOW | 3 | GENERATION),
-            ("out of range", 0xFFF | GENERATION),
-            ("region out of range", 0x7FF | GENERATION),
-            ("none", 0),
-            ("all ones", 0xFFFF_FFFF),
-        ]
-        for _, token in tokens:
-            await self.bad(qp, token)
+        for token in (
+            far.key,
+            its,
+            unregistered,
+            self.target.key,
+            old,
+            next_key(live),
+            live & 0xFFF,
+            WINDOW | 3 | GENERATION,
+            0xFFF | GENERATION,
+            0x7FF | GENERATION,
+            0,
+            0xFFFF_FFFF,
+        ):
+            await self.bad(token)
         await self.invalidate(other, its)
         mine = await self.fast_register(fast, qp)
-        await self.bind_to(far, other, mine)
+        await self.invalidate(other, far.key)
+        await self.bind(far, other, fast, rights=Right.REMOTE_READ)
         # A region with windows bound to it is not invalidated by a peer either.
-        await self.bad(qp, mine)
+        await self.bad(mine)
         assert (await fast.query()).valid and (await win.query()).valid
         await self.invalidate(other, far.key)
-        (cookie,) = await self.buffers(1)
-        await self.answers([self.send_invalidate(qp, mine)], TAKEN)
-        self.settle(qp)
-        await self.demand_entries(qp, self.entries(self.nd1, cookie, mine, 0))
+        (cookie,) = await self.supplied()
+        await self.deliver(qp, mine, *self.entries(cookie, mine, context=0))
+        # With a buffer of an SRQ, solicited or not.
+        srq = await self.env.host.create_srq(size=4, zone=ZONE)
+        user = await self.guarded(srq=srq, nd1=nd1)
+        for solicited in (False, True):
+            (cookie,) = await self.post_buffers(srq, self.target)
+            wanted = self.failed(cookie, 0, INVALID_TOKEN)
+            await self.deliver(user, 0, wanted, code=BAD_TOKEN, solicited=solicited)
+            await self.revive(user)
 
-    async def bind_to(self, far: MemoryWindow, other: Qp, key: int) -> None:
-        await self.invalidate(other, far.key)
-        region = self.env.host.regions[key & 0x7FF]
-        await self.bind(far, other, region, rights=Right.REMOTE_READ)
-
-    async def bad(self, qp: Qp, token: int) -> None:
+    async def bad(self, token: int) -> None:
         """Taken, and the connection ends; reported with any status."""
+        qp, host = self.qp_, self.env.host
         for status in (CqeStatus.SUCCESS, FAILED):
-            mark = self.mark
-            while await self.env.host.read_log():
+            while await host.read_log():
                 pass
-            cookies = await self.buffers(2)
+            mark = self.mark
+            cookies = await self.supplied(2)
             await self.answers([self.send_invalidate(qp, token)], BAD_TOKEN)
             await self.rest()
             assert self.terms(mark) == [(qp.number, int(QpState.ERROR))]
-            entries = await self.env.host.read_log()
-            assert [(e.cause, e.kind, e.object, e.detail) for e in entries] == [
-                (0x37, 5, qp.number, 0)
-            ], entries
-            await self.refused_code(qp)
+            entries = await host.read_log()
+            assert entries == [LogEntry(0x37, 5, qp.number, 0)], entries
+            assert await self.code(qp) == REFUSED
             self.settle(qp, status)
-            first = (
-                plain(cookies[0], 0, INVALID_TOKEN) if self.nd1 else bad_token(cookies[0], token)
-            )
-            await self.demand_entries(qp, [first, plain(cookies[1], 0, CqeStatus.CANCELED)])
+            first = self.failed(cookies[0], token, INVALID_TOKEN)
+            await self.demand_entries(qp, [first, canceled(cookies[1])])
             await self.revive(qp)
 
 
 @pyuvm.test()
-class NdkpiBadTokenTest(BadTokenBase):
-    """Every token that is not valid on the QP (MW-12): BAD_TOKEN, one entry, and the end."""
-
-
-@pyuvm.test()
-class Nd1BadTokenTest(BadTokenBase):
-    """The same of NetworkDirect 1: one entry, the receive result."""
-
-    nd1 = True
-
-
-@pyuvm.test()
 class NothingInvalidatedTest(InvalidatingTest):
-    """LENGTH_ERROR comes before BAD_TOKEN; it, NOT_READY and REFUSED invalidate nothing."""
+    """LENGTH_ERROR comes before BAD_TOKEN, whose log entry it has not; it, NOT_READY and REFUSED
+    with a buffer at hand invalidate nothing.
+    """
 
     async def scenario(self) -> None:
-        for nd1 in (False, True):
-            await self.set_up(nd1)
-            qp, win = self.qp_, self.win
-            key = await self.valid_key()
+        for nd1, shared in product((False, True), repeat=2):
+            await self.set_up(nd1, shared)
+            qp, key = self.qp_, await self.valid_key()
             mark = self.mark
             for token in (key, 0):
                 await self.answers([self.send_invalidate(qp, token)], NOT_READY)
-                (cookie,) = await self.buffers(1)
+                cookies = await self.supplied(2)
+                while await self.env.host.read_log():
+                    pass
                 await self.answers([self.send_invalidate(qp, token, 33)], TOO_LONG)
                 await self.rest()
+                entries = await self.env.host.read_log()
+                assert not entries, f"logged: {entries}"
                 await self.answers([self.send_invalidate(qp, token)], REFUSED)
+                assert (await self.win.query()).valid
                 self.settle(qp)
-                entry = plain(cookie, 0, LENGTH_ERROR)
-                if not nd1:
-                    entry = (0x8001, cookie, int(LENGTH_ERROR), token, 0)
-                await self.demand_entries(qp, [entry])
+                left = [] if shared else [canceled(cookies[1])]
+                await self.demand_entries(qp, [self.failed(cookies[0], token, LENGTH_ERROR), *left])
                 await self.revive(qp)
+                if shared:
+                    await self.take(qp, 1)
+                    self.settle(qp)
+                    await self.demand_entries(qp, [plain(cookies[1])])
             assert self.key_steps(TraceOp.INVALIDATE, mark) == []
-            assert (await win.query()).valid
+            assert (await self.win.query()).valid
             # And then it is.
-            (cookie,) = await self.buffers(1)
-            await self.answers([self.send_invalidate(qp, key, 32)], TAKEN)
-            self.settle(qp)
-            await self.rest()
-            qp.recv_cq.get_cq_results_ex()
-            await qp.recv_cq.update_consumer_index()
+            (cookie,) = await self.supplied()
+            await self.deliver(qp, key, *self.entries(cookie, key, 32), length=32)
             await self.demand_verdict(qp, BAD_KEY, READ, key, self.target.base, 8)
-            await win.close()
-            await self.remove(qp)
-            await qp.recv_cq.destroy()
-            await self.target.deregister()
+            await self.start_over()
 
 
 @pyuvm.test()
 class UnguardedReceiveTest(InvalidatingTest):
-    """A QP that is not guarded: the token is carried without being looked at."""
+    """A QP that is not guarded: the token is carried without being looked at, of two entries with
+    the context 0.
+    """
 
     async def scenario(self) -> None:
-        guarded = await self.guarded()
-        self.target = await self.memory(256)
-        window = await self.window(context=CONTEXT)
-        key = await self.bind(window, guarded, self.target)
-        qp = await self.qp(zone=ZONE, recv_depth=4)
-        self.source = qp
-        for token in (key, 0, 0xFFFF_FFFF):
-            (cookie,) = await self.buffers(1)
-            await self.answers([self.send_invalidate(qp, token)], TAKEN)
-            self.settle(qp)
-            await self.demand_entries(qp, [received(cookie, token)])
-        assert (await window.query()).valid
-        assert await self.env.host.counter("INVALIDATED") == 0
+        for nd1 in (False, True):
+            await self.set_up(nd1)
+            key = await self.valid_key()
+            self.source = qp = await self.qp(zone=ZONE, recv_depth=4, nd1=nd1)
+            for token in (key, 0, 0xFFFF_FFFF):
+                (cookie,) = await self.supplied()
+                # The table has been asked for a window last.
+                assert (await self.win.query()).valid
+                await self.deliver(qp, token, *self.entries(cookie, token, context=0))
+            assert (await self.win.query()).valid
+            assert await self.env.host.counter("INVALIDATED") == 0
+            await self.start_over()
 
 
 @pyuvm.test()
-class CreationContextTest(InvalidatingTest):
+class ContextTest(InvalidatingTest):
     """The context is that of the window's latest creation, all its 64 bits; closing the window
-    between taking and completion changes nothing (MW-08).
+    between taking and completion changes nothing (MW-08). That of a region is 0, whatever stood in
+    unused arguments of its allocation.
     """
 
     async def scenario(self) -> None:
         await self.set_up(True)
-        qp = self.qp_
-        for context in (0, 1, 1 << 63, (1 << 64) - 1, CONTEXT):
-            await self.win.close()
-            await self.win.create(context)
+        qp, win = self.qp_, self.win
+        for n, context in enumerate((0, 0, 1, 1 << 63, (1 << 64) - 1, CONTEXT)):
+            await win.close()
+            await win.create(context)
             key = await self.valid_key()
-            (cookie,) = await self.buffers(1)
+            (cookie,) = await self.supplied()
             await self.answers([self.send_invalidate(qp, key)], TAKEN)
             await self.rest(16)
-            await self.win.close()
-            await self.win.create(0x5555)
+            if n:
+                await win.close()
+                await win.create(0x5555)
             self.settle(qp)
-            await self.demand_entries(qp, [result_of(context, key), plain(cookie)])
+            await self.demand_entries(qp, self.entries(cookie, key, context=context))
+        fast = await self.allocated(64)
+        await fast.deregister()
+        args = (fast.number, 0x5555_5555, 0x6666_6666, 0, 0, ZONE)
+        answer = await self.env.host.command(Cmd.ALLOC_MR, *args)
+        assert answer.result == Result.OK
+        fast.key = answer.outs[0]
+        key = await self.fast_register(fast, qp)
+        (cookie,) = await self.supplied()
+        assert not (await win.query()).valid
+        await self.deliver(qp, key, *self.entries(cookie, key, context=0))
 
 
 class CreditBase(InvalidatingTest):
-    async def credits(self) -> int:
-        return (await self.qp_.recv_cq.query()).credits
+    async def demand_room(self, credits: int, present: int) -> None:
+        """Credits of the receive CQ, and entries in it."""
+        cq = self.qp_.recv_cq
+        assert ((await cq.query()).credits, cq.present()) == (credits, present)
 
-    async def both(self, key: int, cookie: int) -> Sequence[Entry]:
-        return [result_of(CONTEXT, key), plain(cookie)]
+    async def no_credit(self) -> None:
+        """A buffer is refused."""
+        post = await self.source.post_recv([self.target.segment(0, 32)])
+        assert post.cause == Cause.NO_CREDIT
 
 
 @pyuvm.test()
@@ -328,11 +351,10 @@ class OwnQueueCreditsTest(CreditBase):
     async def scenario(self) -> None:
         await self.set_up(True, log2=2)
         qp = self.qp_
-        cq = qp.recv_cq
-        assert await self.credits() == 0
-        cookies = await self.buffers(2)
-        assert await self.credits() == 4
-        await self.buffers(1, Cause.NO_CREDIT)
+        await self.demand_room(0, 0)
+        cookies = await self.supplied(2)
+        await self.demand_room(4, 0)
+        await self.no_credit()
         # One that needs two entries, one that needs one.
         key = await self.valid_key()
         await self.answers([self.send_invalidate(qp, key)], TAKEN)
@@ -340,28 +362,27 @@ class OwnQueueCreditsTest(CreditBase):
         await self.take(qp, 2)
         self.settle(qp)
         await self.rest()
-        assert (await self.credits(), cq.present()) == (0, 3)
+        await self.demand_room(0, 3)
         # One entry is free: not enough.
-        await self.buffers(1, Cause.NO_CREDIT)
-        await self.demand_entries(qp, [*await self.both(key, cookies[0]), plain(cookies[1], 2)])
+        await self.no_credit()
+        await self.demand_entries(qp, [*self.entries(cookies[0], key), plain(cookies[1], 2)])
         # Full to the last entry.
-        cookies = await self.buffers(2)
+        cookies = await self.supplied(2)
         fast = await self.allocated(64)
         keys = [await self.valid_key(), await self.fast_register(fast, qp)]
         await self.answers([self.send_invalidate(qp, k) for k in keys], TAKEN)
         self.settle(qp, 0, 0)
         await self.rest()
-        assert (await self.credits(), cq.present()) == (0, 4)
-        await self.buffers(1, Cause.NO_CREDIT)
-        wanted = [*await self.both(keys[0], cookies[0]), result_of(0, keys[1]), plain(cookies[1])]
+        await self.demand_room(0, 4)
+        await self.no_credit()
+        wanted = self.entries(cookies[0], keys[0]) + self.entries(cookies[1], keys[1], context=0)
         await self.demand_entries(qp, wanted)
         # Flushed ones give both back.
-        cookies = await self.buffers(2)
-        assert await self.credits() == 4
+        cookies = await self.supplied(2)
+        await self.demand_room(4, 0)
         await qp.flush()
-        await self.demand_entries(qp, [plain(c, 0, CqeStatus.CANCELED) for c in cookies])
-        assert await self.credits() == 0
-        await self.revive(qp)
+        await self.demand_entries(qp, [canceled(cookie) for cookie in cookies])
+        await self.demand_room(0, 0)
 
 
 @pyuvm.test()
@@ -373,39 +394,66 @@ class SharedQueueCreditsTest(CreditBase):
     async def scenario(self) -> None:
         await self.set_up(True, shared=True, log2=2)
         qp = self.qp_
-        cq = qp.recv_cq
-        cookies = await self.buffers(4)
-        assert await self.credits() == 0
+        cookies = await self.supplied(4)
+        await self.demand_room(0, 0)
         key = await self.valid_key()
         await self.answers([self.send_invalidate(qp, key)], TAKEN)
-        assert await self.credits() == 2
+        await self.demand_room(2, 0)
         self.settle(qp)
         await self.rest()
-        assert (await self.credits(), cq.present()) == (0, 2)
+        await self.demand_room(0, 2)
         await self.take(qp, 3)
-        assert await self.credits() == 2
+        await self.demand_room(2, 2)
         other = await self.valid_key()
-        await self.answers([self.send_invalidate(qp, other)], NOT_READY)
-        assert (await self.win.query()).valid
+        await self.not_ready(other)
         self.settle(qp)
         await self.rest()
         # One entry is free: not enough.
-        assert (await self.credits(), cq.present()) == (0, 3)
-        await self.answers([self.send_invalidate(qp, other)], NOT_READY)
-        assert (await self.win.query()).valid
-        await self.demand_entries(qp, [*await self.both(key, cookies[0]), plain(cookies[1], 3)])
+        await self.demand_room(0, 3)
+        await self.not_ready(other)
+        await self.demand_entries(qp, [*self.entries(cookies[0], key), plain(cookies[1], 3)])
         # Exactly full.
         fast = await self.allocated(64)
         its = await self.fast_register(fast, qp)
-        pending = [self.send_invalidate(qp, k) for k in (other, its)]
-        await self.answers(pending, TAKEN)
-        assert await self.credits() == 4
+        await self.answers([self.send_invalidate(qp, k) for k in (other, its)], TAKEN)
+        await self.demand_room(4, 0)
         self.settle(qp, 0, 0)
         await self.rest()
-        assert (await self.credits(), cq.present()) == (0, 4)
-        wanted = [*await self.both(other, cookies[2]), result_of(0, its), plain(cookies[3])]
+        await self.demand_room(0, 4)
+        wanted = self.entries(cookies[2], other) + self.entries(cookies[3], its, context=0)
         await self.demand_entries(qp, wanted)
-        assert await self.result(Cmd.QUERY_MW, self.win.number) == Result.OK
+
+    async def not_ready(self, key: int) -> None:
+        await self.answers([self.send_invalidate(self.qp_, key)], NOT_READY)
+        assert (await self.win.query()).valid
+
+
+@pyuvm.test()
+class FlightLimitTest(InvalidatingTest):
+    """MW-06, SRQ-14: buffers are there, but the QP may not have one more in flight: the answer is
+    NOT_READY, and the key stays valid, however often the message comes.
+    """
+
+    async def scenario(self) -> None:
+        config = self.config
+        log2 = min(6, config.idx_w - 2)
+        await self.flight(shared=True, log2=log2, depth=1 << config.srq_log2)
+        # An own queue that holds no more than may be in flight is empty first.
+        if config.rq_log2 > config.rx_log2:
+            await self.start_over()
+            await self.flight(log2=log2, depth=self.depth)
+
+    async def flight(self, **options: Any) -> None:
+        await self.set_up(True, **options)
+        qp, key = self.qp_, await self.valid_key()
+        await self.supplied(self.most + 2)
+        await self.take(qp, *[1] * self.most)
+        for _ in range(3):
+            await self.answers([self.send_invalidate(qp, key)], NOT_READY)
+        assert (await self.win.query()).valid
+        assert await self.check(qp, READ, key, self.target.base, 4) == 0
+        self.settle(qp, *[0] * self.most)
+        await self.rest()
 
 
 @pyuvm.test()
@@ -416,26 +464,20 @@ class QuietInvalidateTest(InvalidatingTest):
     """
 
     async def scenario(self) -> None:
-        recv_cq = await self.queue(reservation=True, log2=3)
-        flag = RecvFlag.SOLICITED_WAIT
-        self.source = self.qp_ = await self.guarded(
-            recv_cq=recv_cq, nd1=True, recv_depth=4, recv_flag=flag
-        )
-        self.target = await self.memory(256)
-        self.win = await self.window(context=CONTEXT)
+        await self.set_up(True, recv_flag=RecvFlag.SOLICITED_WAIT)
         for arm in (ArmType.ANY, ArmType.SOLICITED):
             for solicited in (False, True, False):
                 await self.trial(arm, solicited, 0)
         await self.trial(ArmType.ANY, False, FAILED)
 
     async def trial(self, arm: ArmType, solicited: bool, status: int) -> None:
-        cq = self.qp_.recv_cq
+        qp, cq = self.qp_, self.qp_.recv_cq
         calls = len(cq.callbacks)
         assert await cq.arm(arm) == (0, 0)
-        (cookie,) = await self.buffers(1)
+        (cookie,) = await self.supplied()
         key = await self.valid_key()
-        await self.answers([self.send_invalidate(self.qp_, key, 9, solicited=solicited)], TAKEN)
-        self.settle(self.qp_, status)
+        await self.answers([self.send_invalidate(qp, key, 9, solicited=solicited)], TAKEN)
+        self.settle(qp, status)
         await self.rest()
         assert len(cq.callbacks) - calls == (solicited or status != 0)
         if not (solicited or status):
@@ -443,5 +485,5 @@ class QuietInvalidateTest(InvalidatingTest):
             assert await cq.arm(ArmType.ANY) == (0, 0)
             await cq.wait_callbacks(calls + 1)
         second = plain(cookie, 0, status) if status else plain(cookie, 9)
-        await self.demand_entries(self.qp_, [result_of(CONTEXT, key), second])
+        await self.demand_entries(qp, [result_of(CONTEXT, key), second])
         assert await cq.callback_return() == (0, 0)

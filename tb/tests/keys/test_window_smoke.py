@@ -6,24 +6,32 @@ from __future__ import annotations
 import pyuvm
 
 from models.post.post import Segment
-from tb.env.defs import Cause, Cmd, CqeStatus, CqeType, QpState, Result, Right, Verdict
-from tb.env.host.qp import Qp
-from tb.env.host.regions import Region
-from tb.tests.common.window_smoke import SmokeBase
+from tb.env.defs import Cause, CqeStatus, CqeType, QpState, Verdict
+from tb.env.host.qp import Qp, connect_pair
+from tb.tests.common.windowing import ZONE, WindowTest
 
 BUILD = ["engine", "engine_small"]
-ICARUS_TESTS = ["WindowSmokeTest", "WindowNd1SmokeTest"]
+ICARUS_TESTS = ["WindowSmokeTest"]
 
 
 @pyuvm.test()
-class WindowSmokeTest(SmokeBase):
+class WindowSmokeTest(WindowTest):
     """NDKPI: Bind, Write, Read, Send, SendAndInvalidate, Invalidate, FastRegister; then a Write by
     the key that is invalid ends the connection and changes no memory.
     """
 
+    manual = False
+    reporting = True
+
     async def scenario(self) -> None:
         host, responder = self.env.host, self.env.transport.responder
-        first, second = await self.pair()
+        first, second = [
+            await self.idle_qp(zone=ZONE, guarded=True, recv_depth=2) for _ in range(2)
+        ]
+        await connect_pair(first, second)
+        responder.enable()
+        self.receiver.enable()
+        self.receiver.fill = True
         region = await self.memory(1024)
         local = await self.memory(1024)
         window = await self.window()
@@ -45,7 +53,12 @@ class WindowSmokeTest(SmokeBase):
         # Of the 130 bytes read the last 30 were never written.
         assert local.read(600, 90) == b"\x5a" * 60 + bytes(30)
         assert responder.moved == [130, 100]
-        await self.exchange(first, second, local)
+        # A Send.
+        assert (await second.post_recv([local.segment(900, 64)])).accepted
+        assert await first.send(data=b"plain") == Cause.NONE
+        assert await self.one(second) == CqeType.RECEIVE
+        assert await self.one(first) == CqeType.SEND
+        assert local.read(900, 5) == b"plain"
         # Invalidation by the peer.
         assert (await second.post_recv([local.segment(0, 64)])).accepted
         assert await first.send_and_invalidate(window.key, data=b"hello") == Cause.NONE
@@ -55,7 +68,16 @@ class WindowSmokeTest(SmokeBase):
         assert (result.status, result.nbytes) == (0, 5) and local.read(0, 5) == b"hello"
         assert not window.valid and not (await window.query()).valid
         assert await self.one(first) == CqeType.SEND
-        await self.registered(second)
+        fast = await self.allocated(256)
+        assert (await fast.fast_register(second)).accepted
+        assert await self.one(second) == CqeType.FAST_REGISTER
+        shown = await fast.query()
+        assert (shown.valid, shown.allocated, shown.qp) == (True, True, second.number), shown
+        assert shown.key == fast.key
+        assert await fast.invalidate(second) == Cause.NONE
+        assert await self.one(second) == CqeType.INVALIDATE
+        assert not (await fast.query()).valid
+        await fast.deregister()
         region.paint(0)
         assert await first.write(target, segments=[local.segment(0, 100)]) == Cause.NONE
         await self.one(first, CqeStatus.TRANSPORT_ERROR)
@@ -65,67 +87,12 @@ class WindowSmokeTest(SmokeBase):
         await window.close()
         await region.deregister()
         counters = await host.counters()
-        assert (counters["CHECKS"], counters["CHECKS_REFUSED"], counters["INVALIDATED"]) == (
-            3,
-            1,
-            2,
-        )
+        names = "CHECKS", "CHECKS_REFUSED", "INVALIDATED"
+        assert [counters[name] for name in names] == [3, 1, 2], counters
 
-    async def exchange(self, first: Qp, second: Qp, local: Region) -> None:
-        """A Send."""
-        assert (await second.post_recv([local.segment(900, 64)])).accepted
-        assert await first.send(data=b"plain") == Cause.NONE
-        assert await self.one(second) == CqeType.RECEIVE
-        assert await self.one(first) == CqeType.SEND
-        assert local.read(900, 5) == b"plain"
-
-    async def registered(self, qp: Qp) -> None:
-        """FastRegister and Invalidate of a region."""
-        region = await self.allocated(256)
-        assert (await region.fast_register(qp)).accepted
-        assert await self.one(qp) == CqeType.FAST_REGISTER
-        status = await region.query()
-        assert (status.valid, status.allocated, status.qp) == (True, True, qp.number), status
-        assert status.key == region.key
-        assert await region.invalidate(qp) == Cause.NONE
-        assert await self.one(qp) == CqeType.INVALIDATE
-        assert not (await region.query()).valid
-        await region.deregister()
-
-
-@pyuvm.test()
-class WindowNd1SmokeTest(SmokeBase):
-    """NetworkDirect 1: two entries; a window on a region by FastRegister; removal."""
-
-    async def scenario(self) -> None:
-        host, transport = self.env.host, self.env.transport
-        first, second = await self.pair(nd1=True)
-        region = await self.allocated(1024)
-        other = await self.memory(64)
-        window = await self.window(context=0x1234_5678_9ABC)
-        await self.fast_register(region, second)
-        await self.bind(window, second, region, rights=Right.REMOTE_READ)
-        read = Segment(region.base, 0, window.key)
-        region.paint(0x33)
-        assert await first.read(read, segments=[other.segment(0, 64)]) == Cause.NONE
-        assert await self.one(first) == CqeType.READ
-        assert other.read() == b"\x33" * 64
-        assert (await second.post_recv([other.segment(0, 64)], cookie=77)).accepted
-        assert await first.send_and_invalidate(window.key, data=b"hello") == Cause.NONE
-        assert await self.one(first) == CqeType.SEND
-        await self.rest()
-        found = second.cq.get_cq_results()
-        await second.cq.update_consumer_index()
-        assert [r.request_context for r in found] == [window.context, 77], found
-        assert host.window_of(found[0].request_context) is window and not window.valid
-        await self.invalidate(second, region.key)
-        await host.remove_device()
-        assert await self.result(Cmd.CREATE_MW, 1) == Result.DEVICE_REMOVED
-        assert await second.send(length=4) == Cause.DEVICE_REMOVED
-        check = transport.responder.check
-        assert await check(second.number, 1, window.key, region.base, 4) == Verdict.REFUSED
-        await self.rest()
-        assert sorted(self.terms()) == [(qp.number, int(QpState.ERROR)) for qp in (first, second)]
-        await region.deregister()
-        await window.close()
-        await self.remove(first, second)
+    async def one(self, qp: Qp, status: int = 0) -> CqeType:
+        """The next result."""
+        (result,) = await qp.cq.wait_results(1)
+        await qp.cq.update_consumer_index()
+        assert result.status == status, result
+        return CqeType(result.type)

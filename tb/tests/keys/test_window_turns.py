@@ -1,22 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The stated bound of a QP's turn holds beside QPs whose requests the engine executes itself
-(ISO-04): at most (NUM_QP + 4) * (BURST + 4) beats taken or idle cycles (posting.md), the execution
-of requests aside (windows.md).
+"""Queue pairs side by side: turns beside QPs whose requests the engine executes itself (ISO-04),
+and failures of two of them that meet in any cycle.
 """
 
 from __future__ import annotations
 
 import pyuvm
 
-from models.post.post import Post, Segment
-from tb.env.defs import Cmd, Opcode, PostFlag, Result, TraceOp
+from models.post.post import Post
+from tb.env.defs import Cmd, Opcode, QpState, Result, TraceOp
 from tb.env.harness.records import WorkBeat
 from tb.env.host.qp import Qp
 from tb.env.host.regions import Region
 from tb.env.host.windows import MemoryWindow
-from tb.tests.common.windowing import GENERATION, WindowTest
+from tb.tests.common.posting import FAILED
+from tb.tests.common.taking import Want
+from tb.tests.common.windowing import GENERATION, INVALID_TOKEN, WindowTest
 
 BUILD = ["engine", "engine_small", "engine_deep"]
+
+#: What fails: the report of a receive, that of a request, a request that the engine executes.
+RECEIVE, REPORT, LOCAL = "receive", "report", "local"
 
 
 def batch(qp: Qp, window: MemoryWindow, region: Region, depth: int) -> list[Post]:
@@ -34,30 +38,25 @@ def batch(qp: Qp, window: MemoryWindow, region: Region, depth: int) -> list[Post
 
 @pyuvm.test()
 class LocalTurnsTest(WindowTest):
-    """All QPs but one have a batch of Binds and Invalidates; the other one posts a Write."""
+    """All QPs but one have a batch of Binds and Invalidates; the other one posts a Write: at most
+    (NUM_QP + 4) * (BURST + 4) beats taken or idle cycles (posting.md) until its turn, the execution
+    of requests aside (windows.md).
+    """
 
     async def scenario(self) -> None:
         config = self.config
         region = await self.memory(4096)
         count = min(config.num_qp, config.num_mw + 1)
-        first = await self.guarded(recv_depth=0, log2=9)
-        qps = [first]
-        while len(qps) < count:
-            qps.append(await self.guarded(share=first, recv_depth=0))
-        windows = [await self.window() for _ in qps[:-1]]
+        qps = await self.sharing(count, recv_depth=0, log2=9)
         depth = min(config.burst, 1 << config.sq_log2)
-        rows = []
-        for qp, window in zip(qps[:-1], windows, strict=True):
-            rows.append(batch(qp, window, region, depth))
+        rows = [batch(qp, await self.window(), region, depth) for qp in qps[:-1]]
         await self.rest()
         mark = self.mark
-        for row in rows:
-            for post in row[:-1]:
-                assert await self.env.host.qps[post.qp].queue(post) == (0, 0)
+        for qp, row in zip(qps, rows, strict=False):
+            await self.accept(qp, row[:-1])
         await self.rest()
-        answers = [self.env.host.qps[row[-1].qp].queue(row[-1]) for row in rows]
-        last = self.write_post(qps[-1])
-        answers.append(qps[-1].queue(last))
+        answers = [qp.queue(row[-1]) for qp, row in zip(qps, rows, strict=False)]
+        answers.append(qps[-1].queue(self.write_post(qps[-1])))
         for answer in answers:
             assert await answer == (0, 0)
         await self.rest()
@@ -66,7 +65,6 @@ class LocalTurnsTest(WindowTest):
         bound = (config.num_qp + 4) * (config.burst + 4)
         taken = beat.cycle - step.cycle
         beats = [b for b in self.of(WorkBeat, mark) if step.cycle <= b.cycle < beat.cycle]
-        self.logger.info("%d cycles, %d beats, bound %d", taken, len(beats), bound)
         assert len(beats) > 4  # other QPs had turns meanwhile
         # A request is executed 3 cycles behind its beat, and 8 later the next one has its turn.
         idle = taken - 11 * len(beats)
@@ -85,7 +83,10 @@ class CommandTurnTest(WindowTest):
         target = await self.memory(4096)
         reader = await self.guarded(recv_depth=0, log2=9)
         count = min(self.config.num_mw - 2, 1 << self.config.sq_log2, 12)
-        reads = [await self.read_of(await self.window(), reader, target) for _ in range(count)]
+        reads = []
+        for _ in range(count):
+            key = await self.bind(await self.window(), reader, target)
+            reads.append(self.read_of(reader, target, key))
         await self.accept(reader, reads)
         worker = await self.guarded(share=reader, recv_depth=0)
         window, idle = await self.window(), await self.window()
@@ -102,21 +103,56 @@ class CommandTurnTest(WindowTest):
         assert closed.result == Result.OK and await last == (0, 0)
         await self.rest()
         (step,) = self.key_steps(TraceOp.KEY_COMMAND, mark)
-        others = [
-            other.cycle
-            for op in (TraceOp.INVALIDATE, TraceOp.BIND)
-            for other in self.key_steps(op, mark)
-        ]
-        meanwhile = sum(closed.start <= cycle < step.cycle for cycle in others)
+        others = self.key_steps(TraceOp.INVALIDATE, mark) + self.key_steps(TraceOp.BIND, mark)
+        meanwhile = sum(closed.start <= other.cycle < step.cycle for other in others)
         assert meanwhile <= 4, f"{meanwhile} steps before that of the command"
-        assert max(others) > step.cycle, "the others were over"
+        assert max(other.cycle for other in others) > step.cycle, "the others were over"
 
-    async def read_of(self, window: MemoryWindow, qp: Qp, target: Region) -> Post:
-        """A Read that invalidates the key of its first segment, which is valid."""
-        key = await self.bind(window, qp, target)
-        return qp.make(
-            Opcode.READ,
-            target=target.segment(0, 8),
-            segments=[Segment(target.base, 8, key)],
-            flags=PostFlag.RDMA_READ_LOCAL_INVALIDATE,
-        )
+
+@pyuvm.test()
+class FailuresMeetTest(WindowTest):
+    """DF-15: something of one QP fails in each cycle around a failure of another one: both
+    connections end, each once, and all completes. Class: of two failures in one cycle one is lost.
+    """
+
+    async def scenario(self) -> None:
+        qps = await self.guarded(), await self.guarded()
+        self.buffer = await self.memory(64)
+        for kinds, offsets in (
+            ((RECEIVE, REPORT), range(-8, 9)),
+            ((RECEIVE, LOCAL), range(24)),
+            ((REPORT, LOCAL), range(24)),
+        ):
+            for offset in offsets:
+                await self.meet(qps, kinds, offset)
+
+    async def meet(self, qps: tuple[Qp, Qp], kinds: tuple[str, str], offset: int) -> None:
+        posts, cookies = [self.write_post(qp) for qp in qps], [0]
+        for n, (qp, kind) in enumerate(zip(qps, kinds, strict=True)):
+            if kind == RECEIVE:
+                cookies = await self.post_buffers(qp, self.buffer)
+                await self.take(qp, 1)
+            elif kind == REPORT:
+                await self.accept(qp, [posts[n]])
+            else:
+                posts[n] = qp.make(Opcode.INVALIDATE, token=0)
+        await self.rest()
+        mark, start = self.mark, self.harness.cycle + 300
+        for qp, kind, post, at in zip(qps, kinds, posts, (start + offset, start), strict=True):
+            if kind == RECEIVE:
+                self.settle(qp, FAILED, at=at)
+            elif kind == REPORT:
+                self.report(qp, FAILED, at=at)
+            else:
+                assert await qp.queue(post, at=at) == (0, 0)
+        for qp, kind, post in zip(qps, kinds, posts, strict=True):
+            if kind == RECEIVE:
+                await self.demand(qp, [Want(cookies[0], status=FAILED)])
+            else:
+                await self.demand_results(qp, [post], INVALID_TOKEN if kind == LOCAL else FAILED)
+        for qp in qps:
+            await self.demand_state(qp, QpState.ERROR)
+        ends = sorted((qp.number, QpState.ERROR) for qp in qps)
+        assert sorted(self.terms(mark)) == ends, f"{kinds}, {offset}: {self.terms(mark)}"
+        for qp in qps:
+            await self.revive(qp)

@@ -15,6 +15,7 @@ from models.post.post import Segment
 from tb.env.base_test import CarillonTest
 from tb.env.defs import Cause, CheckKind, CqeStatus, CqeType, QpState, Right, Verdict
 from tb.env.host.qp import Qp, connect_pair
+from tb.env.host.regions import Region
 
 BUILD = ["engine"]
 
@@ -59,16 +60,12 @@ class WindowWalkTest(CarillonTest):
         first = window.key
 
         async with self.step("granted"):
-            there = Segment(region.base + 256, 64, first)
-            assert await taker.write(there, segments=[source.segment()]) == Cause.NONE
-            assert (await taker.cq.wait_results(1))[0].status == 0
+            assert await self.write(taker, region.base + 256, first, source) == CqeStatus.SUCCESS
         assert memory.read(region.base + 256, 64) == b"\xa5" * 64
 
         async with self.step("elsewhere"):
-            there = Segment(region.base + 320, 64, first)
-            assert await stranger.write(there, segments=[source.segment()]) == Cause.NONE
-            found = await stranger.cq.wait_results(1)
-            assert found[0].status == CqeStatus.TRANSPORT_ERROR
+            status = await self.write(stranger, region.base + 320, first, source)
+            assert status == CqeStatus.TRANSPORT_ERROR
         assert transport.responder.judgements[-1].code == Verdict.WRONG_QP
         assert memory.read(region.base + 320, 64) == bytes(64)
         assert (await other.query()).state == QpState.ERROR
@@ -82,10 +79,8 @@ class WindowWalkTest(CarillonTest):
         assert not (await window.refresh()).valid
 
         async with self.step("old_key"):
-            there = Segment(region.base + 320, 64, first)
-            assert await taker.write(there, segments=[source.segment()]) == Cause.NONE
-            found = await taker.cq.wait_results(1)
-            assert found[0].status == CqeStatus.TRANSPORT_ERROR
+            status = await self.write(taker, region.base + 320, first, source)
+            assert status == CqeStatus.TRANSPORT_ERROR
         assert transport.responder.judgements[-1].code == Verdict.BAD_KEY
         assert memory.read(region.base + 320, 64) == bytes(64)
 
@@ -109,6 +104,12 @@ class WindowWalkTest(CarillonTest):
                 other.number, CheckKind.WRITE, window.key, region.base + 256, 1
             )
         assert code == Verdict.BAD_KEY
+
+    async def write(self, qp: Qp, address: int, key: int, source: Region) -> int:
+        """A Write to the peer's memory; returns its status."""
+        there = Segment(address, 64, key)
+        assert await qp.write(there, segments=[source.segment()]) == Cause.NONE
+        return (await qp.cq.wait_results(1))[0].status
 
     @asynccontextmanager
     async def step(self, name: str) -> AsyncIterator[None]:

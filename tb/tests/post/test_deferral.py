@@ -3,16 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pyuvm
 
 from models.post.post import Post, Segment
-from models.verbs import BAD_OPCODES
-from tb.env.defs import Cause, Cmd, CqStatus, Opcode, PageReg, PostFlag, QpState, TraceOp
+from tb.env.defs import Cause, Cmd, CqStatus, Opcode, PageReg, QpState, TraceOp
 from tb.env.harness.records import DoorbellResponse
 from tb.env.host.qp import Qp
+from tb.sequences.bad_posts import OWN_CAUSES, bad_bits
 from tb.tests.common.directed import SLVERR
 from tb.tests.common.posting import CANCELED, FAILED, OK, PostingTest
 
@@ -23,24 +22,8 @@ AFTER_FAILURE = 8
 FOREIGN = 1
 
 
-def bad_posts(qp: Qp) -> Iterator[tuple[Cause, Post]]:
-    """A post for each cause that lies in the post itself."""
-    good = qp.make(Opcode.SEND, length=4)
-    yield Cause.RESERVED_BITS, Post(Opcode.SEND, qp=qp.number, reserved=0x80)
-    yield Cause.BAD_OPCODE, Post(BAD_OPCODES[1], qp=qp.number)
-    yield Cause.BAD_FLAGS, Post(Opcode.SEND, qp=qp.number, flags=PostFlag.RDMA_READ_SINK)
-    yield Cause.TOO_MANY_SEGMENTS, Post(Opcode.SEND, num_segments=4, qp=qp.number)
-    yield Cause.BAD_LENGTH, Post(Opcode.SEND, inline_bytes=1, qp=qp.number, slots=good.slots)
-
-
-def deferred(post: Post, defer: bool) -> int:
-    """The post with or without DEFER."""
-    line = post.encode() & ~(int(PostFlag.DEFER) << 16)
-    return line | int(defer) * int(PostFlag.DEFER) << 16
-
-
 class DeferralTest(PostingTest):
-    async def fail(self, qp: Qp, post: int, cause: Cause, posts: list[Post]) -> None:
+    async def fail(self, qp: Qp, post: Post, cause: Cause, posts: list[Post]) -> None:
         """A post fails inline; exactly ``posts`` are indicated, as one batch, soon enough."""
         await self.rest(32)
         mark = self.mark
@@ -59,54 +42,63 @@ class FailureOfResourcesTest(DeferralTest):
     """DF-04, causes outside the post: queue full, no credit, CQ in error, not connected."""
 
     async def scenario(self) -> None:
-        small = 1 << 2
         for defer in (False, True):
-            # QUEUE_FULL is in QueueFullTest, too.
-            qp = await self.qp(depth=3)
-            posts = await self.hold(qp, 3)
-            await self.fail(qp, deferred(self.write_post(qp), defer), Cause.QUEUE_FULL, posts)
-            self.report(qp, 0, 0, 0)
-            await self.demand_results(qp, posts, OK)
-            await self.remove(qp)
-
-            # NO_CREDIT: another QP of the same CQ has the entries.
-            first = await self.qp(log2=2)
-            second = await self.qp(share=first)
-            posts = await self.hold(first, 3)
-            kept = await self.hold(second, small - 3)
-            await self.fail(first, deferred(self.write_post(first), defer), Cause.NO_CREDIT, posts)
-            assert self.beats(second, self.mark) == []
-            self.report(first, 0, 0, 0)
-            await self.demand_results(first, posts, OK)
-            # Entries are free again; nothing is left over.
-            (last,) = await self.accept(second, [self.write_post(second)])
-            self.report(second, 0, 0)
-            await self.demand_results(second, [*kept, last], OK)
-            await second.destroy()
-            await self.remove(first)
-
-            # CQ_ERROR: an entry of another QP could not be written.
-            first = await self.qp()
-            second = await self.qp(share=first)
-            posts = await self.hold(first, 2)
-            self.env.mem.fail(cq=first.cq.number)
-            await self.harness.cycles(4)
-            await self.accept(second, [self.write_post(second)])
-            self.report(second)
-            await self.rest()
-            assert (await first.cq.query()).status == CqStatus.INTERNAL_ERROR
-            await self.fail(first, deferred(self.write_post(first), defer), Cause.CQ_ERROR, posts)
-            self.report(first, 0, 0)
-            await first.wait_retired()
-            await second.destroy()
-            await self.remove(first)
-
+            await self.no_credit(defer)
+            await self.cq_error(defer)
             # NOT_CONNECTED: nothing is held any more, whatever the way out was.
             qp = await self.qp()
             posts = await self.hold(qp, 2)
             await qp.flush()
-            await self.fail(qp, deferred(self.write_post(qp), defer), Cause.NOT_CONNECTED, [])
+            await self.fail(qp, self.write_post(qp, defer=defer), Cause.NOT_CONNECTED, [])
             await self.demand_results(qp, posts, CANCELED)
+            await self.remove(qp)
+        await self.queue_full()
+
+    async def no_credit(self, defer: bool) -> None:
+        """Another QP of the same CQ has the entries."""
+        first = await self.qp(log2=2)
+        second = await self.qp(share=first)
+        posts, kept = await self.hold(first, 3), await self.hold(second, 1)
+        mark = self.mark
+        await self.fail(first, self.write_post(first, defer=defer), Cause.NO_CREDIT, posts)
+        assert self.beats(second, mark) == []
+        await self.done(first, posts)
+        # Entries are free again; nothing is left over.
+        await self.done(second, kept + await self.accept(second, [self.write_post(second)]))
+        await self.remove(first, second)
+
+    async def cq_error(self, defer: bool) -> None:
+        """An entry of another QP could not be written; what was accepted retires."""
+        first = await self.qp()
+        second = await self.qp(share=first)
+        posts = await self.hold(first, 2)
+        self.env.mem.fail(cq=first.cq.number)
+        await self.harness.cycles(4)
+        await self.accept(second, [self.write_post(second)])
+        self.report(second)
+        await self.rest()
+        assert (await first.cq.query()).status == CqStatus.INTERNAL_ERROR
+        mark = self.mark
+        for make in (self.write_post, self.local_post):
+            assert await second.post(make(second, defer=defer, silent=defer)) == Cause.CQ_ERROR
+        await self.rest()
+        assert self.beats(first, mark) == []
+        await self.fail(first, self.write_post(first, defer=defer), Cause.CQ_ERROR, posts)
+        self.report(first, 0, 0)
+        assert (await first.wait_retired()).state == QpState.CONNECTED
+        await self.remove(first, second)
+
+    async def queue_full(self) -> None:
+        """DF-08: a queue full of held requests is no deadlock, whatever its depth."""
+        deepest = 1 << self.config.sq_log2
+        for depth in sorted({1, 2, 3, deepest - 1, deepest}):
+            qp = await self.qp(depth=depth)
+            for defer in (False, True):
+                posts = await self.hold(qp, depth)
+                await self.fail(qp, self.write_post(qp, defer=defer), Cause.QUEUE_FULL, posts)
+                # Indicated is not retired: the queue is still full, and nothing comes twice.
+                await self.fail(qp, self.write_post(qp), Cause.QUEUE_FULL, [])
+                await self.done(qp, posts)
             await self.remove(qp)
 
 
@@ -139,9 +131,8 @@ class ForeignFailureTest(DeferralTest):
         await self.demand_nothing(qp, mark)
         status = await qp.query()
         assert (status.tail - status.released) & self.mask == 2
-        await self.fail(qp, bad.encode(), Cause.RESERVED_BITS, posts)
-        self.report(qp, 0, 0)
-        await self.demand_results(qp, posts, OK)
+        await self.fail(qp, bad, Cause.RESERVED_BITS, posts)
+        await self.done(qp, posts)
 
 
 @pyuvm.test()
@@ -185,45 +176,22 @@ class SourceExampleTest(DeferralTest):
 
 
 @pyuvm.test()
-class QueueFullTest(DeferralTest):
-    """DF-08: a queue full of held requests is no deadlock, whatever its depth."""
-
-    async def scenario(self) -> None:
-        deepest = 1 << self.config.sq_log2
-        for depth in sorted({1, 2, 3, deepest - 1, deepest}):
-            qp = await self.qp(depth=depth)
-            for defer in (False, True):
-                posts = await self.hold(qp, depth)
-                await self.fail(qp, deferred(self.write_post(qp), defer), Cause.QUEUE_FULL, posts)
-                # Indicated is not retired: the queue is still full, and nothing comes twice.
-                await self.fail(qp, self.write_post(qp).encode(), Cause.QUEUE_FULL, [])
-                self.report(qp, *[0] * depth)
-                await self.demand_results(qp, posts, OK)
-            await self.remove(qp)
-
-
-@pyuvm.test()
 class ChainFailureTest(DeferralTest):
     """DF-04, DF-09: chains of every length that fail at every position, posted back to back."""
 
     async def scenario(self) -> None:
         qp = await self.qp()
-        causes = [post.encode() for _, post in bad_posts(qp)]
-        lengths = range(1, qp.depth + 1)
-        if qp.depth > 8:
-            lengths = range(1, qp.depth + 1, 3)
-        for length in lengths:
+        good, rng = qp.make(Opcode.SEND, length=4), self.rng("bad")
+        bad = [bad_bits(rng, cause, good) for cause in OWN_CAUSES]
+        for length in range(1, qp.depth + 1, 3 if qp.depth > 8 else 1):
             for position in range(length):
                 mark = self.mark
                 chain = [self.write_post(qp, defer=n + 1 < length) for n in range(length)]
-                lines = [post.encode() for post in chain[:position]]
-                lines.append(causes[position % len(causes)])
-                answers = qp.queue_many(lines)
+                answers = qp.queue_many([*chain[:position], bad[position % len(bad)]])
                 assert [(await answer).resp for answer in answers] == [0] * position + [SLVERR]
                 await self.rest(16)
                 self.demand_beats(qp, chain[:position], mark)
-                self.report(qp, *[0] * position) if position else None
-                await self.demand_results(qp, chain[:position], OK)
+                await self.done(qp, chain[:position])
 
 
 @pyuvm.test()
@@ -236,8 +204,8 @@ class WayOutTest(DeferralTest):
         for way in ("flush", "pending", "disconnected", "event", "failure", "destroy"):
             qp = await self.qp()
             mark = self.mark
-            finished = await self.accept(qp, [self.write_post(qp)])
-            dispatched = await self.accept(qp, [self.write_post(qp)])
+            # One finished, one dispatched.
+            posts = await self.accept(qp, [self.write_post(qp) for _ in range(2)])
             await self.rest()
             self.report(qp)
             await self.rest()
@@ -245,7 +213,7 @@ class WayOutTest(DeferralTest):
             state, status = await self.leave(qp, way)
             await self.rest()
             # Nothing of the rest completes before what was dispatched is reported.
-            self.demand_beats(qp, finished + dispatched, mark, [0, 1])
+            self.demand_beats(qp, posts, mark, [0, 1])
             term = [] if way == "pending" else [(qp.number, state)]
             assert self.terms(mark) == term, way
             if way != "failure":
@@ -253,11 +221,9 @@ class WayOutTest(DeferralTest):
                     Cause.NO_QP if way == "destroy" else Cause.NOT_CONNECTED
                 )
                 self.report(qp)
-            done = finished + dispatched + held
-            await self.demand_results(
-                qp, done, OK, status, CANCELED, CANCELED, done=way != "destroy"
-            )
-            self.demand_beats(qp, finished + dispatched, mark, [0, 1])
+            statuses = OK, status, CANCELED, CANCELED
+            await self.demand_results(qp, posts + held, *statuses, done=way != "destroy")
+            self.demand_beats(qp, posts, mark, [0, 1])
             if way != "destroy":
                 assert (await qp.query()).state == state
             await self.remove(qp)
@@ -265,22 +231,20 @@ class WayOutTest(DeferralTest):
 
     async def leave(self, qp: Qp, way: str) -> tuple[QpState, int]:
         """Ends the connection; the new state, and how the dispatched request completes."""
-        if way == "flush":
-            await qp.flush()
-            return QpState.ERROR, OK
-        if way == "pending":
-            assert await qp.set_state(QpState.DISCONNECT_PENDING) == 0
-            return QpState.DISCONNECT_PENDING, OK
-        if way == "disconnected":
-            assert await qp.set_state(QpState.DISCONNECTED) == 0
-            return QpState.DISCONNECTED, OK
+        states = {"pending": QpState.DISCONNECT_PENDING, "disconnected": QpState.DISCONNECTED}
+        if way in states:
+            assert await qp.set_state(states[way]) == 0
+            return states[way], OK
         if way == "event":
             self.env.transport.disconnect(qp.number)
             return QpState.DISCONNECTED, OK
         if way == "failure":
             self.report(qp, FAILED)
             return QpState.ERROR, FAILED
-        assert await self.result(Cmd.DESTROY_QP, qp.number) != 0
+        if way == "flush":
+            await qp.flush()
+        else:
+            assert await self.result(Cmd.DESTROY_QP, qp.number) != 0
         return QpState.ERROR, OK
 
 
@@ -296,36 +260,34 @@ class WatermarkTest(DeferralTest):
             mark = self.mark
             posts = await self.hold(qp, watermark - 1)
             await self.demand_nothing(qp, mark)
-            (last,) = await self.accept(qp, [self.write_post(qp, defer=True)])
-            await self.rest()
-            self.demand_beats(qp, [*posts, last], mark)
-            self.report(qp, *[0] * watermark)
-            await self.demand_results(qp, [*posts, last], OK)
+            await self.released(qp, posts, mark)
         # Back to back: every watermark-th post ends a batch.
         await qp.modify(watermark=2)
         mark = self.mark
         posts = await self.accept(qp, [self.write_post(qp, defer=True) for _ in range(4)])
         await self.rest()
         self.demand_beats(qp, posts, mark, [1, 3])
-        self.report(qp, *[0] * 4)
-        await self.demand_results(qp, posts, OK)
+        await self.done(qp, posts)
         # A lower watermark applies from the next post on; off again, nothing is released.
         await qp.modify()
         mark = self.mark
         posts = await self.hold(qp, 2)
         await qp.modify(watermark=1)
         await self.demand_nothing(qp, mark)
-        posts += await self.accept(qp, [self.write_post(qp, defer=True)])
-        await self.rest()
-        self.demand_beats(qp, posts, mark)
-        self.report(qp, 0, 0, 0)
-        await self.demand_results(qp, posts, OK)
+        await self.released(qp, posts, mark)
         await qp.modify()
         mark = self.mark
         await self.hold(qp, qp.depth)
         await self.demand_nothing(qp, mark)
         await qp.flush()
         await qp.wait_retired()
+
+    async def released(self, qp: Qp, held: list[Post], mark: int) -> None:
+        """One more releases all, as one batch."""
+        posts = held + await self.accept(qp, [self.write_post(qp, defer=True)])
+        await self.rest()
+        self.demand_beats(qp, posts, mark)
+        await self.done(qp, posts)
 
 
 @pyuvm.test()
@@ -336,7 +298,7 @@ class AgeTest(DeferralTest):
 
     async def scenario(self) -> None:
         tick = self.config.mod_tick
-        qp, other = await self.qp(), await self.qp()
+        qp = await self.qp()
         slack = tick + 64 * self.config.num_qp
         for age in (1, 2, 5, 9):
             await qp.modify(age=age)
@@ -344,8 +306,7 @@ class AgeTest(DeferralTest):
                 await self.rest(32)
                 await self.harness.cycles(phase)
                 mark = self.mark
-                posts = [self.write_post(qp, defer=True) for _ in range(2)]
-                await self.accept(qp, posts)
+                posts = await self.accept(qp, [self.write_post(qp, defer=True) for _ in range(2)])
                 await self.harness.cycles(age * tick + slack + 16)
                 await self.rest(16)
                 self.demand_beats(qp, posts, mark)
@@ -354,23 +315,12 @@ class AgeTest(DeferralTest):
                 waited = step.cycle - post.cycle
                 assert age * tick < waited <= age * tick + slack, (age, waited)
                 assert step.operand == 0
-                self.report(qp, 0, 0)
-                await self.demand_results(qp, posts, OK)
-        # Off: never. The clock starts anew with each chain, and runs for this QP alone.
+                await self.done(qp, posts)
+        # The clock starts anew with each chain.
         mark = self.mark
-        kept = await self.hold(other, 1)
         await qp.modify(age=8)
         for _ in range(5):
             posts = await self.hold(qp, 1, watch=False)
             await self.harness.cycles(2 * tick)
-            posts += await self.accept(qp, [self.write_post(qp)])
-            self.report(qp, 0, 0)
-            await self.demand_results(qp, posts, OK)
+            await self.done(qp, posts + await self.accept(qp, [self.write_post(qp)]))
         assert self.steps(qp, TraceOp.AGE, mark) == []
-        await self.harness.cycles(8 * tick + slack)
-        await self.demand_nothing(other, mark)
-        (last,) = await self.accept(other, [self.write_post(other)])
-        await self.rest()
-        self.demand_beats(other, [*kept, last], mark)
-        self.report(other, 0, 0)
-        await self.demand_results(other, [*kept, last], OK)

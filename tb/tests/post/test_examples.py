@@ -8,14 +8,11 @@ from dataclasses import replace
 import pyuvm
 from pyuvm import uvm_factory
 
-from models.verb import Limits
 from tb.env.agents import PageDriver, PageItem
 from tb.env.base_test import CarillonTest
-from tb.env.defs import Cause, PostFlag
-from tb.env.host.qp import connect_pair
 from tb.env.scoreboard.explain import Mismatch
-from tb.sequences import CarillonSequence, find
-from tb.sequences.verbs import VerbItem, items
+from tb.sequences import find
+from tb.sequences.verbs import VerbItem
 
 BUILD = ["engine_small"]
 
@@ -48,34 +45,6 @@ class ModeratedQueuesTest(ExampleTest):
     """Three moderated CQs while every channel stalls."""
 
     sequence = "moderated_queues"
-
-
-class EveryItem(CarillonSequence):
-    """A random item of each request type."""
-
-    async def body(self) -> None:
-        host = self.env.host
-        cq = await host.create_cq(eq=await host.create_eq(log2=2), log2=3)
-        first, second = await host.create_qp(cq=cq), await host.create_qp(cq=cq)
-        await connect_pair(first, second)
-        for item_type in items.values():
-            item = item_type(qp=first)
-            item.randomize(self.rng, Limits(flags=int(~(PostFlag.DEFER | PostFlag.SILENT_SUCCESS))))
-            assert await (await self.do(item)).cause() == Cause.NONE
-            (result,) = await cq.wait_results(1)
-            assert (result.request_context, result.type) == (
-                item.post.context,
-                item.verb.result_type,
-            )
-            await cq.update_consumer_index()
-
-
-@pyuvm.test()
-class EveryItemTest(CarillonTest):
-    """Each request type of ``models.verbs`` has an item."""
-
-    async def scenario(self) -> None:
-        await EveryItem(self.env).run()
 
 
 class CorruptingDriver(PageDriver):

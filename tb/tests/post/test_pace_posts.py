@@ -32,17 +32,9 @@ FETCHED = 6
 
 
 class PostPaceTest(PaceTest, PostingTest):
-    """Four QPs, which are all that the smallest engine has, with a CQ each."""
-
     async def pairs(self) -> list[Qp]:
+        """Four QPs, which are all that the smallest engine has, with a CQ each."""
         return [await self.qp() for _ in range(4)]
-
-    async def settle(self, qps: list[Qp], posts: dict[int, list[Post]]) -> None:
-        """All that was indicated is reported, completes and is consumed."""
-        for qp in qps:
-            self.report(qp, *[0] * len(posts[qp.number]))
-        for qp in qps:
-            await self.demand_results(qp, posts[qp.number], OK)
 
 
 @pyuvm.test()
@@ -63,8 +55,7 @@ class PostWayTest(PostPaceTest):
 
     async def request(self, qp: Qp) -> None:
         mark = self.mark
-        post = self.write_post(qp)
-        await self.accept(qp, [post])
+        posts = await self.accept(qp, [self.write_post(qp)])
         await self.rest(16)
         request = self.one(DoorbellRequest, mark)
         self.note("indication", request, self.one(WorkBeat, mark))
@@ -72,7 +63,7 @@ class PostWayTest(PostPaceTest):
         self.report(qp)
         await self.rest(16)
         self.note("entry", self.one(DoneReport, mark), self.one(MemWrite, mark))
-        await self.demand_results(qp, [post], OK)
+        await self.demand_results(qp, posts, OK)
 
     async def failure(self, qp: Qp) -> None:
         posts = await self.hold(qp, 1)
@@ -81,8 +72,7 @@ class PostWayTest(PostPaceTest):
         assert await qp.post(qp.make(0xFF)) == Cause.BAD_OPCODE
         await self.rest(16)
         self.note("release", self.one(DoorbellResponse, mark), self.one(WorkBeat, mark))
-        self.report(qp)
-        await self.demand_results(qp, posts, OK)
+        await self.done(qp, posts)
 
 
 @pyuvm.test()
@@ -147,7 +137,8 @@ class TurnsTest(PostPaceTest):
             await self.env.sync()
             order = [beat.qp for beat in self.of(WorkBeat, mark)]
             self.demand_turns(order, {qp.number: qp.depth for qp in busy})
-            await self.settle(list(busy), posts)
+            for qp in busy:
+                await self.done(qp, posts[qp.number])
 
     def demand_turns(self, order: list[int], left: dict[int, int]) -> None:
         """``left``: requests of each QP."""
@@ -174,29 +165,9 @@ class TurnsTest(PostPaceTest):
 
 @pyuvm.test()
 class EventsTest(PostPaceTest):
-    """DF-11: connection events are taken one in four cycles, whether they end a connection or come
-    too late. Class: a pause that is longer, shorter or left out.
-    """
-
-    allow = ("no_doorbells", "no_completions", "no_posts", "no_receives")
-
-    async def scenario(self) -> None:
-        qps = await self.pairs()
-        await self.rest(16)
-        mark, start = self.mark, self.harness.cycle + LEAD
-        for number in range(3 * len(qps)):
-            self.env.conn.send(qps[number % len(qps)].number, at_cycle=start)
-        await self.rest(100)
-        cycles = [record.cycle for record in self.of(ConnReport, mark)]
-        gaps = [second - first for first, second in pairwise(cycles)]
-        # The register slice takes the first ones at once.
-        assert len(gaps) == 3 * len(qps) - 1 and set(gaps[3:]) == {4}, f"cycles between: {gaps}"
-
-
-@pyuvm.test()
-class EventWayTest(PostPaceTest):
-    """DF-11: a connection event to its step through an idle engine. Class: a pause that goes round
-    when nothing has come.
+    """DF-11: a connection event to its step through an idle engine; then one in four cycles is
+    taken, whether they end a connection or come too late. Class: a pause that goes round when
+    nothing has come, that is longer, shorter or left out.
     """
 
     allow = ("no_doorbells", "no_completions", "no_posts", "no_receives")
@@ -214,3 +185,12 @@ class EventWayTest(PostPaceTest):
             self.note("step", self.one(ConnReport, mark), step)
             await self.reconnect(qp)
         self.demand_ways(step=7)
+        await self.rest(16)
+        mark, start = self.mark, self.harness.cycle + LEAD
+        for number in range(3 * len(qps)):
+            self.env.conn.send(qps[number % len(qps)].number, at_cycle=start)
+        await self.rest(100)
+        cycles = [record.cycle for record in self.of(ConnReport, mark)]
+        gaps = [second - first for first, second in pairwise(cycles)]
+        # The register slice takes the first ones at once.
+        assert len(gaps) == 3 * len(qps) - 1 and set(gaps[3:]) == {4}, f"cycles between: {gaps}"

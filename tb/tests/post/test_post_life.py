@@ -23,8 +23,7 @@ SEEDS = [1, 2]
 class _TrafficTest(CarillonTest):
     async def traffic(self, **options: Any) -> Ledger:
         """Runs the sequence, ends all stalls, and looks at every object."""
-        assert self.env.config is not None
-        if self.env.config.num_qp < 16:
+        if self.config.num_qp < 16:
             options["chunk"] = 24  # little room: consumers that look often
         sequence: Any = find("post_life")(self.env, **options)
         await sequence.run()
@@ -35,8 +34,7 @@ class _TrafficTest(CarillonTest):
     async def at_rest(self, ledger: Ledger) -> None:
         """Credits are back, queue pairs are empty, the counters agree."""
         env, host = self.env, self.env.host
-        assert env.config is not None
-        mask = (1 << env.config.idx_w) - 1
+        mask = (1 << self.config.idx_w) - 1
         for cq in host.cqs.values():
             queue = await cq.query()
             if queue.status == CqStatus.OK:

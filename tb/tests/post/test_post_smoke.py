@@ -13,9 +13,9 @@ from models.codes import PostFlag
 from models.post.post import TARGET_SLOT, Segment
 from models.verb import Limits
 from models.verbs import VERBS
-from tb.env.base_test import CarillonTest
 from tb.env.defs import Cause, CqeStatus, Opcode, QpState
-from tb.env.host.qp import Qp, connect_pair
+from tb.env.host.qp import connect_pair
+from tb.tests.common.posting import PostingTest
 
 BUILD = ["engine", "engine_small"]
 ICARUS_TESTS = ["PostSmokeTest"]
@@ -24,26 +24,16 @@ ICARUS_TESTS = ["PostSmokeTest"]
 FLAGS = 0xFFFF & ~int(PostFlag.DEFER | PostFlag.SILENT_SUCCESS)
 
 
-class _PostTest(CarillonTest):
-    async def pair(self) -> tuple[Qp, Qp]:
-        """Two QPs of one page, connected, each with a CQ of its own."""
-        host = self.env.host
-        assert self.env.config is not None
-        log2 = min(4, self.env.config.max_log2)
-        eq = await host.create_eq(log2=log2)
-        first = await host.create_qp(cq=await host.create_cq(eq=eq, log2=log2))
-        second = await host.create_qp(cq=await host.create_cq(eq=eq, log2=log2))
-        await connect_pair(first, second)
-        return first, second
-
-
 @pyuvm.test()
-class PostSmokeTest(_PostTest):
+class PostSmokeTest(PostingTest):
     """Each verb from both sides, an error, flush, re-connection, destruction."""
+
+    manual = False
 
     async def scenario(self) -> None:
         env, host = self.env, self.env.host
-        qps = await self.pair()
+        qps = await self.idle_qp(), await self.idle_qp()
+        await connect_pair(*qps)
         for qp in qps:
             status = await qp.query()
             assert (status.state, status.peer) == (QpState.CONNECTED, 1 - qp.number)

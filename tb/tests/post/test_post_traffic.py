@@ -14,7 +14,9 @@ SEEDS = [1, 2]
 
 @pyuvm.test()
 class PostTrafficTest(CarillonTest):
-    """No stalls."""
+    """No stalls; requests fail, and connections end and are made again."""
 
     async def scenario(self) -> None:
-        await find("post_traffic")(self.env).run()
+        self.env.transport.error_rate = 0.01
+        chunk = 128 if self.config.num_qp >= 16 else 24  # little room: consumers that look often
+        await find("post_life")(self.env, duration=4000, chunk=chunk, actions=0.02).run()

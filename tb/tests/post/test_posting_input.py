@@ -69,15 +69,11 @@ class InputTest(PostingTest):
         return found + [t for t in self.of(Trace, mark) if t.lane != 3 or t.old != t.new]
 
     async def causes(self, qp: Qp, cases: Iterable[tuple[Post, Cause]]) -> None:
-        """Many posts that are refused, with these causes: answers, steps, counters, no effect."""
+        """Many posts that are refused, with these causes: answers, steps, log, no effect."""
         cases = list(cases)
         await self.rest(32)
         before, mark = await self.states(), self.mark
-        count: dict[str, int] = {}
-        for _, cause in cases:
-            count[f"CAUSE{int(cause)}"] = count.get(f"CAUSE{int(cause)}", 0) + 1
         await self.env.host.read_log()
-        lost = max(0, len(cases) - 64)
         old_lost = await self.env.host.counter("LOG_LOST")
         answers = qp.queue_many(post for post, _ in cases)
         for (post, cause), answer in zip(cases, answers, strict=True):
@@ -85,19 +81,14 @@ class InputTest(PostingTest):
             assert got == (SLVERR, cause), f"{post}: {got}, expected {cause.name}"
         await self.rest(32)
         assert self.effects(mark) == []
-        steps = [t for t in self.of(Trace, mark) if t.lane == 3]
-        wanted = [
-            cause | post.opcode << 8 | post.flags << 16
-            for post, cause in cases
-            if cause not in NO_STEP
-        ]
-        assert [step.operand for step in steps] == wanted
-        for entry in (log := await self.env.host.read_log()):
-            assert entry.kind == Kind.QP
-        now_lost = await self.env.host.counter("LOG_LOST")
-        assert len(log) + now_lost - old_lost == len(cases), lost
-        first = cases[0]
-        assert log[0] == LogEntry(first[1], Kind.QP, first[0].qp, 0)
+        steps = [t.operand for t in self.of(Trace, mark) if t.lane == 3]
+        assert steps == [cause | post.opcode << 8 | post.flags << 16 for post, cause in cases]
+        log = await self.env.host.read_log()
+        assert all(entry.kind == Kind.QP for entry in log)
+        lost = await self.env.host.counter("LOG_LOST") - old_lost
+        assert len(log) + lost == len(cases), lost
+        post, cause = cases[0]
+        assert log[0] == LogEntry(cause, Kind.QP, post.qp, 0)
         assert await self.states() == before
 
     async def refuse(
@@ -212,8 +203,7 @@ class PrecedenceTest(InputTest):
         other = await self.qp(page=1, share=first)
         worst = Post(0, 255, 0xFFFF, 0xFFFF, 255, 0xFF, FULL, (FULL, FULL, FULL))
         pages = self.config.num_pages
-        one = {"len": 1}
-        await self.refuse(Cause.BURST, worst, pages, NO_PORTAL, size=3, **one)
+        await self.refuse(Cause.BURST, worst, pages, NO_PORTAL, size=3, len=1)
         await self.refuse(Cause.BAD_SIZE, worst, pages, NO_PORTAL, size=3)
         await self.refuse(Cause.BAD_PAGE, worst, pages, NO_PORTAL)
         await self.refuse(Cause.BAD_OFFSET, worst, 0, NO_PORTAL)
@@ -229,16 +219,15 @@ class PrecedenceTest(InputTest):
             if state != QpState.CONNECTED:
                 assert await first.set_state(state) == Result.OK
             post = worst
-            await self.refuse(Cause.RESERVED_BITS, post, 1)
-            post = replace(post, reserved=0)
-            await self.refuse(Cause.BAD_OPCODE, post, 1)
-            post = replace(post, opcode=Opcode.SEND)
-            await self.refuse(Cause.BAD_FLAGS, post, 1)
-            post = replace(post, flags=0)
-            await self.refuse(Cause.TOO_MANY_SEGMENTS, post, 1)
-            post = replace(post, num_segments=0)
-            await self.refuse(Cause.BAD_LENGTH, post, 1)
-            post = replace(post, inline_bytes=0)
+            for cause, mended in (
+                (Cause.RESERVED_BITS, {"reserved": 0}),
+                (Cause.BAD_OPCODE, {"opcode": Opcode.SEND}),
+                (Cause.BAD_FLAGS, {"flags": 0}),
+                (Cause.TOO_MANY_SEGMENTS, {"num_segments": 0}),
+                (Cause.BAD_LENGTH, {"inline_bytes": 0}),
+            ):
+                await self.refuse(cause, post, 1)
+                post = replace(post, **mended)
             # One request is outstanding, and the CQ has no entry left.
             full = Cause.QUEUE_FULL if state == QpState.CONNECTED else Cause.NOT_CONNECTED
             await self.refuse(full, post, 1)
@@ -251,10 +240,10 @@ class PrecedenceTest(InputTest):
 
 @pyuvm.test()
 class TransportInputTest(InputTest):
-    """ISO-03: reports and events that are malformed, or for nothing that is there."""
+    """ISO-02, ISO-03: reports and events that are malformed, or for nothing that is there."""
 
     async def scenario(self) -> None:
-        qp = await self.qp()
+        qp, other = await self.qp(), await self.qp()
         idle = await self.idle_qp()
         done = [1 << n | qp.number for n in range(40, 64)]
         far = [n for n in (1 << b for b in range(16)) if n >= self.config.num_qp]
@@ -265,43 +254,60 @@ class TransportInputTest(InputTest):
         conn += [1 << 16 | n for n in far]
         free = self.config.num_qp - 1
         posts: list[Post] = []
-        for waiting in range(3):
+        for waiting in (1, 2, 0):
+            if waiting:
+                self.env.work.hold()
+                posts += await self.accept(qp, [self.write_post(qp)])
+                await self.harness.cycles(32)
+                # Indicated, and not taken yet.
+                tag = self.reports[qp.number] + waiting - 1 & self.mask
+                await self.refuse_beats(
+                    True, (qp.number | tag << 16, Cause.DONE_UNEXPECTED), detail=tag
+                )
+                self.env.work.hold(False)
+                await self.rest()
+            else:
+                await self.done(qp, posts)
             first = self.reports[qp.number]
             wrong = [(first + n) & self.mask for n in range(-2, 4) if n or not waiting]
             wrong += [0xFFFF, *((first & self.mask) ^ 1 << bit for bit in range(16))]
             for word in done:
-                await self.refuse_beat(True, word | (first & self.mask) << 16, Cause.DONE_BAD)
+                await self.refuse_beats(True, (word | (first & self.mask) << 16, Cause.DONE_BAD))
             for word in conn:
-                await self.refuse_beat(False, word, Cause.DONE_BAD)
+                await self.refuse_beats(False, (word, Cause.DONE_BAD))
             for tag in wrong:
                 for status in (0, 2):
                     word = qp.number | tag << 16 | status << 32
-                    await self.refuse_beat(True, word, Cause.DONE_UNEXPECTED, tag)
-            for number in (idle.number, free):
-                await self.refuse_beat(True, number, Cause.DONE_UNEXPECTED, 0)
-            await self.refuse_beat(False, 1 << 16 | free, Cause.CONN_NO_QP)
-            posts += await self.accept(qp, [self.write_post(qp)])
-            await self.rest()
-        self.report(qp, 0, 0, 0)
-        await self.demand_results(qp, posts, OK)
+                    await self.refuse_beats(True, (word, Cause.DONE_UNEXPECTED), detail=tag)
+            for number in (other.number, idle.number, free):
+                await self.refuse_beats(True, (number, Cause.DONE_UNEXPECTED), detail=0)
+            await self.refuse_beats(False, (1 << 16 | free, Cause.CONN_NO_QP))
+        # Events for a QP that is FREE and malformed ones, in trains, at each distance.
+        missed, bad = (1 << 16 | free, Cause.CONN_NO_QP), (2 << 16 | free, Cause.DONE_BAD)
+        for distance in range(12):
+            for train in ((missed, bad), (bad, missed), (missed, bad, bad), (missed, missed, bad)):
+                await self.refuse_beats(False, *train, distance=distance)
 
-    async def refuse_beat(
-        self, done: bool, word: int, cause: Cause, detail: int | None = None
+    async def refuse_beats(
+        self, done: bool, *beats: tuple[int, Cause], distance: int = 0, detail: int | None = None
     ) -> None:
-        """One beat is counted and logged, and has no other effect."""
-        host = self.env.host
-        before, mark = await host.counter("DONE_REFUSED"), self.mark
-        taken = await host.counter("DONE")
-        (self.env.done if done else self.env.conn).send_raw(word)
+        """Each beat is counted and logged, and has no other effect."""
+        host, agent = self.env.host, self.env.done if done else self.env.conn
+        refused, taken = await host.counter("DONE_REFUSED"), await host.counter("DONE")
+        mark = self.mark
+        for word, _ in beats:
+            agent.send_raw(word)
+            await self.harness.cycles(distance)
         await self.rest(16)
-        (entry,) = await host.read_log()
-        what = f"{word:#x}: {entry}"
-        assert (entry.cause, entry.kind, entry.object) == (cause, Kind.QP, word & 0xFFFF), what
-        assert detail is None or entry.detail == detail, what
-        assert await host.counter("DONE_REFUSED") == before + 1, what
+        entries = await host.read_log()
+        what = f"{len(beats)} events, {distance} cycles apart: {beats}, {entries}"
+        wanted = sorted((cause, Kind.QP, word & 0xFFFF) for word, cause in beats)
+        assert sorted((e.cause, e.kind, e.object) for e in entries) == wanted, what
+        assert detail is None or entries[0].detail == detail, what
+        assert await host.counter("DONE_REFUSED") == refused + len(beats), what
         assert await host.counter("DONE") == taken
         assert self.effects(mark) == [] == self.of(Trace, mark), what
-        self.checking.facts.counts["refused_beats"] += 1
+        self.checking.facts.counts["refused_beats"] += len(beats)
 
 
 @pyuvm.test()
@@ -345,6 +351,19 @@ class CommandInputTest(InputTest):
         assert await self.result(Cmd.DESTROY_QP, 0) == Result.OK
         assert await self.result(Cmd.DESTROY_CQ, cq.number) == Result.OK
         await self.create(Result.NO_CQ, good, {})
+        await self.reserved()
+
+    async def reserved(self) -> None:
+        """Each reserved bit of CONNECT_QP and SET_QP_STATE alone."""
+        qp = await self.idle_qp()
+        for bit in range(24, 32):
+            assert await self.result(Cmd.CONNECT_QP, qp.number, 1 << bit) == Result.RESERVED
+        assert (await qp.query()).state == QpState.IDLE
+        await qp.connect(qp.number ^ 1)
+        for bit in range(4, 32):
+            target = QpState.DISCONNECTED | 1 << bit
+            assert await self.result(Cmd.SET_QP_STATE, qp.number, target) == Result.RESERVED
+        assert (await qp.query()).state == QpState.CONNECTED
 
     async def create(self, result: Result, good: list[int], changes: dict[int, int]) -> None:
         """CREATE_QP with some other arguments."""

@@ -22,11 +22,8 @@ from tb.tests.common.posting import CANCELED, FAILED, OK, PostingTest
 
 BUILD = ["engine_small"]
 
-#: With and without SILENT_SUCCESS and DEFER.
-FLAGS = tuple(
-    int(silent | defer)
-    for silent, defer in product((0, PostFlag.SILENT_SUCCESS), (0, PostFlag.DEFER))
-)
+SILENT, DEFER = PostFlag.SILENT_SUCCESS, PostFlag.DEFER
+FLAGS = tuple(map(int, (0, DEFER, SILENT, SILENT | DEFER)))
 REMOTE = tuple(code for code, verb in VERBS.items() if not verb.local)
 
 
@@ -68,7 +65,7 @@ class RefusedVerbTest(PostingTest):
             Cause.CQ_ERROR: broken,
             Cause.NO_CREDIT: poor,
         }
-        for verb, cause, flag in product(VERBS.values(), VERB_CAUSES, (0, int(PostFlag.DEFER))):
+        for verb, cause, flag in product(VERBS.values(), VERB_CAUSES, (0, int(DEFER))):
             qp = refuses.get(Cause(cause), idle)
             post = verb.least(flag, qp.number)
             # One of two faults of one kind is drawn.

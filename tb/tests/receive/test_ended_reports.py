@@ -23,75 +23,49 @@ STATUSES = (CqeStatus.SUCCESS, CqeStatus.CANCELED, CqeStatus.TRANSPORT_ERROR)
 HELD = 64
 
 
-class EndedTest(TakingTest):
-    async def others(self, spared: int) -> list[Qp]:
-        """All QPs but so many: those whose reports come."""
-        return [await self.own() for _ in range(self.config.num_qp - spared)]
-
-    async def end(self, qps: list[Qp]) -> None:
-        """They take what they can, and their connections end."""
-        for qp in qps:
-            await self.supply(qp, self.most)
-            await self.take(qp, *[1] * self.most)
-            self.env.conn.send(qp.number)
-        await self.rest()
-
-    async def begin(self, qps: list[Qp]) -> None:
-        """Everything has completed; they are connected again."""
-        for qp in qps:
-            await qp.recv_cq.wait_results(self.most)
-            await qp.recv_cq.update_consumer_index()
-            await self.reconnect(qp)
-
-    def soon(self) -> int:
-        return self.harness.cycle + LEAD
-
-    def storm(self, qps: list[Qp], status: CqeStatus, start: int) -> int:
-        """Reports of each QP in turns, one a cycle as long as memory keeps up. Returns how many."""
-        for _ in range(self.most):
-            for qp in qps:
-                self.settle(qp, status, at=start)
-        return self.most * len(qps)
-
-    def came(self, start: int, count: int, since: int) -> None:
-        """They did, from that cycle on."""
-        took = [report.cycle for report in self.of(RecvDone, since)]
-        assert took[0] == start and len(took) == count, took
-        # Few places for writes make reports wait.
-        assert took[-1] - start == count - 1 or self.config.max_writes < count, took
-
-
 @pyuvm.test()
-class ReceivePostBesideReportsTest(EndedTest):
+class ReceivePostBesideReportsTest(TakingTest):
     """SRQ-09: SET_QP_STATE, beside such reports, holds back receive posts for no longer than
     documented.
     """
 
     async def scenario(self) -> None:
-        victim = await self.qp()
-        other = await self.own()
-        qps = await self.others(2)
+        victim, other = await self.qp(), await self.own()
+        qps = [await self.own() for _ in range(self.config.num_qp - 2)]
+        count = len(qps) * self.most
         states = (QpState.DISCONNECT_PENDING, QpState.DISCONNECTED, QpState.IDLE)
         for status, state in zip(STATUSES, states, strict=True):
-            await self.end(qps)
-            mark, start = self.mark, self.soon()
-            count = self.storm(qps, status, start)
+            for qp in qps:
+                await self.supply(qp, self.most)
+                await self.take(qp, *[1] * self.most)
+                self.env.conn.send(qp.number)
+            await self.rest()
+            mark, start = self.mark, self.harness.cycle + LEAD
+            # One a cycle as long as memory keeps up.
+            for qp in qps * self.most:
+                self.settle(qp, status, at=start)
             command = self.command_at(start - 6, Cmd.SET_QP_STATE, victim.number, state)
             answer = other.queue_recv(other.make_recv(), at=start + 6)
             assert await answer == (0, Cause.NONE)
             done = await command
             assert done.result == 0
             await self.rest()
-            self.came(start, count, mark)
+            took = [report.cycle for report in self.of(RecvDone, mark)]
+            assert took[0] == start and len(took) == count, took
+            # Few places for writes make reports wait.
+            assert took[-1] - start == count - 1 or self.config.max_writes < count, took
             (answered,) = (response.cycle for response in self.of(DoorbellResponse, mark))
             waits = [answered - start - 6, done.cycle - start + 6]
             text = f"receive post and command beside reports {status.name} waited {waits}"
             assert max(waits) <= HELD, text
-            await self.begin(qps)
+            for qp in qps:
+                await qp.recv_cq.wait_results(self.most)
+                await qp.recv_cq.update_consumer_index()
+                await self.reconnect(qp)
 
 
 @pyuvm.test()
-class EndInStallTest(EndedTest):
+class EndInStallTest(TakingTest):
     """ISO-04: while memory takes nothing and completions of receives wait, a failing report that is
     accepted ends its connection, although there is no room for its completion.
     """
@@ -109,12 +83,13 @@ class EndInStallTest(EndedTest):
         """``count`` reports of others, and one of ``bad`` if it fails, while memory takes nothing.
         Returns how many were accepted.
         """
-        for qp in (*others, bad):
-            taken = self.most if qp is not bad else 1
-            await self.supply(qp, taken)
-            await self.take(qp, *[1] * taken)
+        taken = dict.fromkeys(others, self.most) | {bad: 1}
+        for qp, buffers in taken.items():
+            await self.supply(qp, buffers)
+            await self.take(qp, *[1] * buffers)
         await self.rest()
-        self.stall(True)
+        for channel in (Channel.MEM_AW, Channel.MEM_W):
+            self.harness.hold(channel)
         await self.harness.cycles(20)
         mark = self.mark
         turns = [qp for _ in range(self.most) for qp in others]
@@ -129,7 +104,8 @@ class EndInStallTest(EndedTest):
         found = (await bad.query()).state
         assert found == state, f"{found.name}, not {state.name}, while memory takes nothing"
         assert self.terms(mark) == ([(bad.number, QpState.ERROR)] if status else [])
-        self.stall(False)
+        for channel in (Channel.MEM_AW, Channel.MEM_W):
+            self.harness.hold(channel, False)
         await self.rest()
         assert len(self.terms(mark)) == (1 if status else 0)
         if not status:
@@ -137,11 +113,7 @@ class EndInStallTest(EndedTest):
         for qp in turns[count:]:
             self.settle(qp)
         await self.rest()
-        for qp in (*others, bad):
-            await qp.recv_cq.wait_results(1 if qp is bad else self.most)
+        for qp, buffers in taken.items():
+            await qp.recv_cq.wait_results(buffers)
             await qp.recv_cq.update_consumer_index()
         return accepted
-
-    def stall(self, on: bool) -> None:
-        for channel in (Channel.MEM_AW, Channel.MEM_W):
-            self.harness.hold(channel, on)

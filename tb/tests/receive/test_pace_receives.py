@@ -69,14 +69,16 @@ class ReceiveWayTest(ReceivePaceTest):
 
 @pyuvm.test()
 class ReceiveStreamTest(ReceivePaceTest):
-    """A request in every cycle, over all QPs or on one, then a report in every cycle: none waits,
-    answers and entries follow as fast.
+    """A request in every cycle, over all QPs in turns or on one, then a report in every cycle, in
+    the other order: none waits, answers and entries follow as fast. Each QP's messages complete in
+    their order (SRQ-10); buffers of the SRQ are taken in post order.
     """
 
     async def scenario(self) -> None:
         receivers = await self.receivers()
         qps = [qp for qp, _ in receivers]
-        for order in (qps * self.most, [qp for qp in qps for _ in range(self.most)]):
+        turns, one_by_one = qps * self.most, [qp for qp in qps for _ in range(self.most)]
+        for order, other in ((turns, one_by_one), (one_by_one, turns)):
             cookies: dict[int, list[int]] = {}
             for qp, queue in receivers[:2]:
                 cookies[qp.number] = await self.supply(queue, self.most)
@@ -86,21 +88,22 @@ class ReceiveStreamTest(ReceivePaceTest):
                     cookies.setdefault(qp.number, []).append(shared.pop(0))
             await self.rest(16)
             mark, at = self.mark, self.harness.cycle + LEAD
-            for qp in order:
-                self.ask(qp, 8, at=at)
+            for length, qp in enumerate(order):
+                self.ask(qp, length, at=at)
             await self.harness.until(at)
             await self.rest(16)
             self.in_a_row(self.of(RecvRequest, mark), len(order))
             self.in_a_row(self.of(ScatterAnswer, mark), len(order))
             at = self.harness.cycle + LEAD
-            for qp in order:
+            for qp in other:
                 self.settle(qp, at=at)
             await self.harness.until(at)
             await self.rest(16)
             self.in_a_row(self.of(RecvDone, mark), len(order))
             self.in_a_row(self.of(MemWrite, mark), len(order))
             for qp in qps:
-                await self.demand(qp, [Want(cookie, 8) for cookie in cookies[qp.number]])
+                lengths = [length for length, to in enumerate(order) if to is qp]
+                await self.demand(qp, list(map(Want, cookies[qp.number], lengths)))
 
 
 @pyuvm.test()

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bad input from the transport to the receive side: requests and reports that are malformed, of
-unknown QPs, for nothing outstanding, with wrong tags (ISO-03).
+unknown QPs, for nothing outstanding, with wrong tags, before the engine has said that a buffer is
+taken (ISO-03).
 """
 
 from __future__ import annotations
@@ -12,10 +13,11 @@ import pyuvm
 from tb.env.defs import Cause
 from tb.env.harness.records import Interrupt, MemWrite, TermRequest, Trace
 from tb.env.host.qp import Qp
-from tb.tests.common.taking import REFUSED, TakingTest, Want, canceled
+from tb.tests.common.taking import REFUSED, TAKEN, TakingTest, Want, canceled
 
 BUILD = ["engine_small", "engine"]
 
+LEAD = 150  # cycles from setting a trial up to its centre
 RREQ_BAD, RDONE_BAD, UNEXPECTED = Cause.RREQ_BAD, Cause.RDONE_BAD, Cause.RDONE_UNEXPECTED
 
 
@@ -38,10 +40,10 @@ class TransportInputTest(TakingTest):
         tags |= {tag | 1 << bit for bit in range(self.config.idx_w, 16)}
         return words + [(qp.number | wrong << 16, UNEXPECTED) for wrong in sorted(tags - {tag})]
 
-    async def log_is(self, wanted: Iterable[tuple[Cause, int]]) -> None:
-        """The error log holds these causes and QPs."""
-        found = [(entry.cause, entry.object) for entry in await self.env.host.read_log()]
-        assert found == list(wanted), found
+    async def logged(self, cause: Cause, qp: int, detail: int = 0) -> None:
+        """The error log holds this entry."""
+        found, wanted = await self.env.host.read_log(), self.log_of(cause, qp, detail)
+        assert found == [wanted], f"{found} instead of {wanted}"
 
 
 @pyuvm.test()
@@ -56,11 +58,11 @@ class BadRequestsTest(TransportInputTest):
             async with self.counted(RECV_REFUSED=1):
                 answer = await self.env.rreq.send_raw(word)
             assert (answer.code, answer.tag, answer.nbytes) == (REFUSED, 0, 0), hex(word)
-            await self.log_is([(RREQ_BAD, word & 0xFFFF)])
+            await self.logged(RREQ_BAD, word & 0xFFFF)
             self.checking.facts.counts["refused_beats"] += 1
         free = self.config.num_qp - 1
         assert (await self.receiver.request(free, 1)).code == REFUSED
-        await self.log_is([(RREQ_BAD, free)])
+        await self.logged(RREQ_BAD, free)
         await self.rest()
         assert [r for r in self.seen[mark:] if isinstance(r, Trace | MemWrite | Interrupt)] == []
         await self.take(qp, 1)
@@ -69,29 +71,17 @@ class BadRequestsTest(TransportInputTest):
 
 @pyuvm.test()
 class BadReportsTest(TransportInputTest):
-    """Each bad report alone, with nothing in flight, with one and two buffers; a report that comes
-    twice, and those of flushed buffers.
+    """Each bad report alone, for a QP with a queue of its own and for a user of an SRQ: with
+    nothing in flight, buffers available or none, with one and two buffers in flight; a report that
+    comes twice, and those of flushed buffers. Class: what is outstanding is known by the tag alone.
     """
 
     async def scenario(self) -> None:
+        srq, (user,) = await self.shared(1, size=4)
         qp, other = await self.own(), await self.own()
-        for flight in (0, 1, 2):
-            cookies = await self.supply(qp, flight)
-            if flight:
-                await self.take(qp, *[1] * flight)
-            await self.rest()
-            tag = self.tags[qp.number][0] if flight else self.next_tag[qp.number]
-            words = self.bad_reports(qp, tag)
-            if not flight:
-                words.append((qp.number | tag << 16, UNEXPECTED))
-            words.append((other.number | tag << 16, UNEXPECTED))
-            await self.refuse(words)
-            if flight:
-                self.settle(qp, *[0] * flight)
-            await self.demand(qp, [Want(cookie, 1) for cookie in cookies])
-            # Again, now that they have completed.
-            again = [qp.number | (tag + n & self.mask) << 16 for n in range(flight)]
-            await self.refuse((word, UNEXPECTED) for word in again)
+        for to, queue in ((qp, qp), (user, srq)):
+            for flight, there in ((0, 0), (0, 2), (1, 0), (2, 0), (0, 1)):
+                await self.around(to, await self.supply(queue, flight + there), flight, other)
         cookies = await self.supply(qp, 2)
         await qp.flush()
         await self.demand(qp, canceled(cookies))
@@ -99,13 +89,77 @@ class BadReportsTest(TransportInputTest):
         flushed = [qp.number | (tag + n & self.mask) << 16 for n in (-2, -1, 0, 1)]
         await self.refuse((word, UNEXPECTED) for word in flushed)
 
+    async def around(self, qp: Qp, cookies: list[int], flight: int, other: Qp) -> None:
+        """So many of these buffers are in flight; afterwards all complete."""
+        if flight:
+            await self.take(qp, *[1] * flight)
+        await self.rest()
+        tag = self.tags[qp.number][0] if flight else self.next_tag[qp.number]
+        words = self.bad_reports(qp, tag)
+        if not flight:
+            words.append((qp.number | tag << 16, UNEXPECTED))
+        words.append((other.number | tag << 16, UNEXPECTED))
+        await self.refuse(words)
+        if left := len(cookies) - flight:
+            await self.take(qp, *[1] * left)
+        if cookies:
+            self.settle(qp, *[0] * len(cookies))
+        await self.demand(qp, [Want(cookie, 1) for cookie in cookies])
+        # Again, now that they have completed.
+        again = [qp.number | (tag + n & self.mask) << 16 for n in range(len(cookies))]
+        await self.refuse((word, UNEXPECTED) for word in again)
+
     async def refuse(self, words: Iterable[tuple[int, Cause]]) -> None:
         await self.rest(32)
         mark = self.mark
         for word, cause in words:
             async with self.counted(RECV_REFUSED=1):
                 self.env.rdone.send_raw(word)
-            await self.log_is([(cause, word & 0xFFFF)])
+            await self.logged(cause, word & 0xFFFF, word >> 16 & 0xFFFF)
             self.checking.facts.counts["refused_beats"] += 1
         kinds = Trace | MemWrite | Interrupt | TermRequest
         assert [r for r in self.seen[mark:] if isinstance(r, kinds)] == []
+
+
+@pyuvm.test()
+class EarlyReportTest(TransportInputTest):
+    """ISO-03: a report that comes before the answer that it is for, or for a buffer that is flushed
+    at that time: it is refused, or it is the right one; the buffer completes once, as it is.
+    """
+
+    async def scenario(self) -> None:
+        srq, (user,) = await self.shared(1, size=4)
+        own = await self.own(depth=4)
+        for queue, qp in ((srq, user), (own, own)):
+            for offset in range(-2, 10):
+                (cookie,) = await self.supply(queue, 1)
+                await self.rest()
+                before = await self.env.host.counter("RECV_DONE")
+                at = self.harness.cycle + LEAD
+                pending = self.ask(qp, 11, at=at)
+                tag = self.next_tag[qp.number]
+                self.env.rdone.send(qp.number, tag, at_cycle=at + offset)
+                await self.answers(pending, TAKEN)
+                await self.rest()
+                if await self.env.host.counter("RECV_DONE") == before:
+                    self.settle(qp)
+                else:
+                    self.tags[qp.number].clear()
+                await self.demand(qp, [Want(cookie, 11)])
+            await self.env.host.read_log()
+        await self.flushed(own)
+
+    async def flushed(self, qp: Qp) -> None:
+        for offset in range(-4, 24):
+            for status in (0, 1):
+                cookies = await self.supply(qp, 2)
+                await self.rest()
+                before = await self.env.host.counter("RECV_DONE")
+                at = self.harness.cycle + LEAD
+                self.env.conn.send(qp.number, at_cycle=at)
+                tag = self.next_tag[qp.number]
+                self.env.rdone.send(qp.number, tag, status, at_cycle=at + offset)
+                await self.demand(qp, canceled(cookies))
+                assert await self.env.host.counter("RECV_DONE") == before
+                await self.reconnect(qp)
+        await self.env.host.read_log()

@@ -1,26 +1,54 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random receives with everything that can happen beside them: watermarks, resizes, regions that go
-and come, ends of connections, new lives of QPs, SRQs and CQs, stalls, bad beats.
+and come, ends of connections, new lives of QPs, SRQs and CQs, stalls, bad beats. As well as the
+scoreboard, a ledger judges what host and transport see.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import pyuvm
 
-from tb.env.defs import CqeStatus
+from tb.env.base_test import CarillonTest
+from tb.env.defs import CqeStatus, Scatter
 from tb.env.harness.harness import Channel
-from tb.tests.common.receive_traffic import ReceivingTest
+from tb.env.host.consumer import Habits
+from tb.sequences import find
 
 BUILD = ["engine", "engine_small", "engine_least", "engine_deep"]
 SEEDS = [1, 2]
 
 
-class _LifeTest(ReceivingTest):
+class ReceivingTest(CarillonTest):
+    """``sequence``: its name."""
+
     sequence = "receive_life"
+
+    async def traffic(self, **options: Any) -> Any:
+        """Runs the sequence and compares the counters."""
+        env, host = self.env, self.env.host
+        assert env.config is not None
+        if env.config.num_qp < 16:
+            options.setdefault("chunk", 32)
+        sequence: Any = find(self.sequence)(env, **options)
+        await sequence.run()
+        env.release_all()
+        received = sequence.received
+        answers = env.transport.receiver.answers
+        not_ready = sum(answer.code == Scatter.NOT_READY for answer in answers)
+        assert await host.counter("RECV_POSTS") == received.accepted() > 0
+        assert await host.counter("TAKEN") == received.taken() > 0
+        assert await host.counter("RECV_DONE") == received.taken()
+        assert await host.counter("NOT_READY") == not_ready
+        assert received.compared or not received.comparable(), "no payload was compared"
+        causes = {cause.name: count for cause, count in received.causes.items()}
+        self.logger.info("%s %s, compared %d", causes, dict(received.statuses), received.compared)
+        return sequence
 
 
 @pyuvm.test()
-class ReceiveLifeTest(_LifeTest):
+class ReceiveLifeTest(ReceivingTest):
     """Everything at once, at moderate rates."""
 
     async def scenario(self) -> None:
@@ -33,7 +61,7 @@ class ReceiveLifeTest(_LifeTest):
 
 
 @pyuvm.test()
-class ReceiveWatermarksTest(_LifeTest):
+class ReceiveWatermarksTest(ReceivingTest):
     """SRQs alone: watermarks set and fired, resizes, new SRQs, interrupts that wait."""
 
     async def scenario(self) -> None:
@@ -43,7 +71,7 @@ class ReceiveWatermarksTest(_LifeTest):
 
 
 @pyuvm.test()
-class ReceiveRegionsTest(_LifeTest):
+class ReceiveRegionsTest(ReceivingTest):
     """Regions go and come all the time; many posts name what is not there."""
 
     async def scenario(self) -> None:
@@ -51,7 +79,7 @@ class ReceiveRegionsTest(_LifeTest):
 
 
 @pyuvm.test()
-class ReceiveConnectionsTest(_LifeTest):
+class ReceiveConnectionsTest(ReceivingTest):
     """Connections end in every way with buffers in flight and available."""
 
     async def scenario(self) -> None:
@@ -62,7 +90,7 @@ class ReceiveConnectionsTest(_LifeTest):
 
 
 @pyuvm.test()
-class ReceiveStallsTest(_LifeTest):
+class ReceiveStallsTest(ReceivingTest):
     """Every channel stalls at random, the memory is slow."""
 
     async def scenario(self) -> None:
@@ -76,8 +104,27 @@ class ReceiveStallsTest(_LifeTest):
 
 
 @pyuvm.test()
-class ReceiveBrokenQueuesTest(_LifeTest):
+class ReceiveBrokenQueuesTest(ReceivingTest):
     """CQE writes fail: CQs with their QPs are made anew."""
 
     async def scenario(self) -> None:
         await self.traffic(duration=5000, cq_failures=0.05, actions=0.005, queries=0.5)
+
+
+@pyuvm.test()
+class ReceiveSmallQueuesTest(ReceivingTest):
+    """Without changes of SRQs and regions: CQs of two to eight entries, slow consumers: credits run
+    out.
+    """
+
+    sequence = "receive_traffic"
+
+    async def scenario(self) -> None:
+        await self.traffic(
+            duration=4000,
+            chunk=32,
+            log2_min=1,
+            log2_max=3,
+            overrun=0.2,
+            habits=Habits(poll=0.4, tell=0.4, arm=0.4, return_delay=200),
+        )

@@ -35,11 +35,7 @@ class LateFlushTest(TakingTest):
 
     async def one(self, qp: Qp, srq: Srq, others: list[Qp], lead: int) -> int:
         """Returns by how many cycles the flushes go on behind the creation."""
-        await self.supply(srq, 1)
-        await self.take(qp, 1)
-        self.settle(qp)
-        await qp.recv_cq.wait_results(1)
-        await qp.recv_cq.update_consumer_index()
+        await self.serve(qp, await self.supply(srq, 1))
         await srq.reap()
         flushed = [await self.supply(other, self.depth) for other in others]
         await self.rest()

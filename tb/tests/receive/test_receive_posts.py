@@ -13,11 +13,12 @@ import pyuvm
 
 from models.post.post import Segment
 from models.receive.receive_post import RESERVED, RecvPost
-from tb.env.defs import Cause, CqStatus, PageReg, QpState, Result, Right, Scatter
+from tb.env.defs import Cause, CqStatus, PageReg, QpState, Result, Right
 from tb.env.host.qp import Qp
 from tb.env.host.recv import ReceiveQueue, posted
 from tb.env.host.regions import Region
 from tb.env.host.srq import Srq
+from tb.tests.common.posting import OK
 from tb.tests.common.receive_posts import ReceivePostTest
 
 BUILD = ["engine", "engine_small"]
@@ -68,7 +69,9 @@ SITUATIONS: tuple[tuple[str, ...], ...] = (
 
 @pyuvm.test()
 class ReturnCodesTest(ReceivePostTest):
-    """SRQ-15: each fault alone, and every two of them together; nothing else happens."""
+    """SRQ-15: each fault alone, and every two of them together; nothing else happens: the QP's
+    request that is held stays so (DF-10), and leaves receives alone.
+    """
 
     async def scenario(self) -> None:
         #: By zone and right: good, each wrong, both wrong.
@@ -95,21 +98,32 @@ class ReturnCodesTest(ReceivePostTest):
             await qp.cq.destroy()
         # The post that the matrix spoils is a good one.
         qp = await self.qp(log2=2, recv_depth=2, zone=ZONE)
+        held, mark = await self.hold(qp, 1), self.mark
         posts = await self.accept_recv(qp, [self.good(qp), self.good(qp)])
         await self.consume(qp, posts, [48, 0])
+        assert self.beats(qp, mark) == []
+        assert await qp.post(replace(self.write_post(qp), opcode=0)) == Cause.BAD_OPCODE
+        await self.rest()
+        self.demand_beats(qp, held, mark)
+        self.report(qp)
+        await self.demand_results(qp, held, OK)
         await self.remove(qp)
 
     async def situation(self, faults: tuple[str, ...]) -> tuple[Qp, list[Qp]]:
-        """A connected QP whose queue has these faults, and others on its CQ."""
+        """A connected QP whose queue has these faults and that holds a request, if it can, and
+        others on its CQ.
+        """
         # Two entries are gone if there is no credit.
         short = 1 if "credit" in faults else 3
         qp = await self.qp(log2=short, recv_depth=1, depth=1, zone=ZONE)
         other = await self.qp(share=qp, recv_depth=2)
+        holds = not {"state", "cq"} & set(faults)
+        if holds:
+            await self.hold(qp, 1)
         if "full" in faults:
-            posts = await self.fill(qp, 1)
+            await self.fill(qp, 1)
             if "state" in faults:
                 await self.take(qp)
-            assert posts
         else:
             await self.fill(other, 1)
         if "cq" in faults:
@@ -119,7 +133,7 @@ class ReturnCodesTest(ReceivePostTest):
             await self.accept(other, [self.local_post(other)])
             await self.rest(32)
             assert (await qp.cq.query()).status == CqStatus.INTERNAL_ERROR
-        elif "credit" in faults:
+        elif "credit" in faults and not holds:
             await self.fill(other, 1)
         if "state" in faults:
             await qp.flush()
@@ -165,15 +179,13 @@ class ReturnCodesTest(ReceivePostTest):
             segment = segment._replace(key=segment.key + 0x1000)
         post = self.good(queue)
         post = replace(post, slots=(post.slots[0], segment.encode(), post.slots[2]))
-        options: dict[str, Any] = {}
-        if "burst" in names:
-            options["length"] = 1
-        if "size" in names:
-            options["strb"] = FULL ^ 1 << 63
-        if "page" in names:
-            options["page"] = self.config.num_pages
-        if "foreign" in names:
-            options["page"] = 1
+        spoilt: dict[str, dict[str, Any]] = {
+            "burst": {"length": 1},
+            "size": {"strb": FULL ^ 1 << 63},
+            "page": {"page": self.config.num_pages},
+            "foreign": {"page": 1},
+        }
+        options = {k: v for name in names for k, v in spoilt.get(name, {}).items()}
         number = post.number
         if "number" in names:
             number |= 0x8000
@@ -203,11 +215,9 @@ class FieldsTest(ReceivePostTest):
             bits = [bit for bit in range(64) if RESERVED >> bit & 1]
             assert bits == [*range(8), *range(16, 32), *range(48, 64)]
             cases = [(replace(post, reserved=1 << bit), Cause.RESERVED_BITS) for bit in bits]
-            await self.causes(queue, cases, states=False)
-            counts = [
-                (replace(post, num_segments=n), Cause.TOO_MANY_SEGMENTS) for n in range(4, 256)
-            ]
-            await self.causes(queue, counts)
+            many = Cause.TOO_MANY_SEGMENTS
+            cases += [(replace(post, num_segments=n), many) for n in range(4, 256)]
+            await self.causes(queue, cases)
             junk = (1 << 128) - 1
             for count in range(4):
                 for cookie in (0, FULL, FULL, 1, 1 << 63, 0x0123_4567_89AB_CDEF):
@@ -216,9 +226,7 @@ class FieldsTest(ReceivePostTest):
                     slots = (*post.slots[:count], *[junk] * (3 - count))
                     post = replace(post, slots=slots)  # type: ignore[arg-type]
                     await self.accept_recv(queue, [post])
-                    (answer,) = await self.consume(qp, [post], [post.length])
-                    assert self.scatter_of(post, answer), (post, answer)
-                    assert answer.srq == (queue is srq)
+                    assert (await self.filled(qp, post)).srq == (queue is srq)
         # Every bit of a cookie and of a slot's address alone.
         whole = await host.register((1 << 48) - 1, base=0)
         high = await host.register(1 << 47, base=(1 << 64) - (1 << 47))
@@ -229,14 +237,13 @@ class FieldsTest(ReceivePostTest):
             if bit == 47:
                 post = own.make_recv([Segment(address - 1, 1 << 31, whole.key)], 1 << bit)
             await self.accept_recv(own, [post])
-            (answer,) = await self.consume(own, [post], [post.length])
-            assert self.scatter_of(post, answer)
+            await self.filled(own, post)
         await self.remove(own, user)
 
 
 @pyuvm.test()
 class StatesTest(ReceivePostTest):
-    """SRQ-19, SRQ-12: a post to a QP in each of its states; a post to an SRQ in each of its own."""
+    """SRQ-19, SRQ-12: a post to a QP in each of its states, and to an SRQ that it uses or not."""
 
     #: State of the QP: the answer of its own queue, and that of a QP that uses an SRQ.
     TABLE = (
@@ -251,8 +258,8 @@ class StatesTest(ReceivePostTest):
 
     async def scenario(self) -> None:
         host = self.env.host
-        srq = await host.create_srq(size=2)
         for state, own, shared in self.TABLE:
+            srq = await host.create_srq(size=2)
             for cause, options in ((own, {"recv_depth": 2}), (shared, {"srq": srq})):
                 qp = await self.idle_qp(log2=3, **options)
                 await self.to_state(qp, state)
@@ -260,30 +267,28 @@ class StatesTest(ReceivePostTest):
                 answer = await qp.queue_recv(post)
                 assert answer == (2 if cause else 0, cause), f"{state.name}: {answer}"
                 # An SRQ takes posts whatever becomes of the QPs that use it.
-                if options.get("srq"):
-                    assert (await srq.post_recv()).accepted
-                    await self.empty(srq)
+                assert (await srq.post_recv()).accepted
                 await self.leave(qp, state)
-        await self.of_srq()
+            assert (await srq.post_recv()).cause == Cause.QUEUE_FULL
+            await srq.free()
 
     async def to_state(self, qp: Qp, state: QpState) -> None:
         """A fresh QP; DESTROYING leaves a request outstanding."""
-        if state == QpState.IDLE:
-            return
         if state == QpState.FREE:
             await qp.destroy()
             return
-        await qp.connect(qp.number ^ 1)
-        if state == QpState.ERROR:
-            await qp.flush()
-        elif state == QpState.DESTROYING:
-            await self.accept(qp, [self.write_post(qp)])
-            await self.rest(16)
-            assert await qp.destroy(wait=False) == Result.PENDING
-        elif state != QpState.CONNECTED:
-            assert await qp.set_state(state) == Result.OK
-        if state != QpState.DESTROYING:
-            assert (await qp.query()).state == state
+        if state != QpState.IDLE:
+            await qp.connect(qp.number ^ 1)
+        match state:
+            case QpState.ERROR:
+                await qp.flush()
+            case QpState.DESTROYING:
+                await self.accept(qp, [self.write_post(qp)])
+                await self.rest(16)
+                assert await qp.destroy(wait=False) == Result.PENDING
+            case QpState.DISCONNECT_PENDING | QpState.DISCONNECTED:
+                assert await qp.set_state(state) == Result.OK
+        assert (await qp.query()).state == state
 
     async def leave(self, qp: Qp, state: QpState) -> None:
         if state == QpState.DESTROYING:
@@ -295,48 +300,62 @@ class StatesTest(ReceivePostTest):
         qp.cq.get_cq_results()
         await qp.cq.destroy()
 
-    async def empty(self, srq: Srq) -> None:
-        """Takes the buffer that is there by a QP of its own."""
-        qp = await self.qp(srq=srq, log2=2, context=77)
-        await self.take(qp)
-        self.receiver.report(qp.number)
-        await qp.cq.wait_results(1)
-        await self.rest(16)
-        await self.remove(qp)
 
-    async def of_srq(self) -> None:
-        """Empty, full, armed, with an event behind it, used by nobody, by disconnected QPs."""
-        srq = await self.env.host.create_srq(size=2)
-        assert (await srq.post_recv()).accepted
-        await srq.set_lw(1)
-        assert (await srq.post_recv()).accepted
-        assert (await srq.post_recv()).cause == Cause.QUEUE_FULL
-        qps = [await self.qp(srq=srq, log2=2) for _ in range(2)]
-        for qp in qps:
-            await self.take(qp)
-        await srq.wait_events(1)
-        assert (await srq.post_recv()).cause == Cause.QUEUE_FULL
-        await qps[0].flush()
-        for qp in qps:
-            self.receiver.report(qp.number)
-            await qp.cq.wait_results(1)
-        await self.rest(16)
-        await qps[1].disconnect()
-        assert (await srq.post_recv()).accepted
-        await self.accounts(srq, 1, 1)
-        await srq.set_lw(2)
-        await srq.wait_events(2)
-        assert (await srq.post_recv()).accepted
-        await self.accounts(srq, 2, 2)
-        # Nobody is there who takes; then the first is connected again.
-        for qp in qps:
-            answer = await self.receiver.request(qp.number, 0)
-            assert answer.code == Scatter.REFUSED
-        await self.reconnect(qps[0])
-        await self.take(qps[0])
-        await self.take(qps[0])
-        self.receiver.report(qps[0].number)
-        self.receiver.report(qps[0].number)
-        await qps[0].cq.wait_results(2)
-        await self.accounts(srq, 0, 0)
-        await self.remove(*qps)
+@pyuvm.test()
+class ReceiveCreditsTest(ReceivePostTest):
+    """CQ-17: a post on a QP's own queue takes one entry of the receive CQ, refused ones none, posts
+    to an SRQ none; NO_CREDIT exactly when there is no entry, whoever took them. QUEUE_FULL exactly
+    at the depth of an own queue, the least and the largest.
+    """
+
+    async def scenario(self) -> None:
+        host = self.env.host
+        for depth in (0, 1 << self.config.rq_log2):
+            qp = await self.qp(recv_depth=depth, log2=5)
+            posts = await self.fill(qp, depth)
+            assert (await qp.post_recv()).cause == Cause.QUEUE_FULL
+            await self.consume(qp, posts)
+            await self.remove(qp)
+        first = await self.qp(log2=2, recv_depth=4)
+        second = await self.qp(share=first, recv_depth=4)
+        cq = first.cq
+        none = (2, Cause.NO_CREDIT)
+        # Back to back, two QPs and two kinds of requests on one CQ.
+        sends = [self.write_post(first), self.write_post(first)]
+        receives = [first.make_recv(), second.make_recv()]
+        answers = [
+            first.queue(sends[0]),
+            first.queue_recv(receives[0]),
+            second.queue_recv(replace(receives[1], reserved=1)),
+            second.queue_recv(receives[1]),
+            first.queue_recv(replace(receives[0], num_segments=4)),
+            first.queue(sends[1]),
+            second.queue_recv(second.make_recv()),
+            first.queue_recv(first.make_recv()),
+            second.queue(self.write_post(second)),
+        ]
+        reserved, many = (2, Cause.RESERVED_BITS), (2, Cause.TOO_MANY_SEGMENTS)
+        wanted = [(0, 0), (0, 0), reserved, (0, 0), many, (0, 0), none, none, none]
+        assert [await answer for answer in answers] == wanted
+        assert (await cq.query()).credits == 4
+        srq = await host.create_srq(size=4)
+        await self.fill(srq, 4)
+        # An entry comes back when the consumer says that it has polled it.
+        await self.take(second)
+        self.receiver.report(second.number)
+        result = await cq.wait_results(1)
+        assert result[0].request_context == receives[1].context
+        assert (await second.post_recv()).cause == Cause.NO_CREDIT
+        await cq.update_consumer_index()
+        extra = [second.make_recv(), second.make_recv()]
+        pair = [await answer for answer in second.queue_recv_many(extra)]
+        assert pair == [(0, 0), none]
+        await self.take(first)
+        self.receiver.report(first.number)
+        await self.demand_received(first, receives[:1])
+        await self.rest()
+        self.report(first, 0, 0)
+        await self.demand_results(first, sends, OK)
+        await self.consume(second, extra[:1])
+        assert (await cq.query()).credits == 0
+        await self.remove(first, second)

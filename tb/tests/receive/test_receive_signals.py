@@ -5,7 +5,7 @@ threshold sees.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from itertools import product
 from typing import Final
 
 import cocotb
@@ -13,29 +13,20 @@ import pyuvm
 
 from tb.env.defs import ArmType, RecvFlag
 from tb.env.host.qp import Qp
-from tb.tests.common.posting import FAILED
-from tb.tests.common.taking import LENGTH, LENGTH_ERROR, TOO_LONG, TakingTest, Want, canceled
+from tb.tests.common.posting import CANCELED, FAILED
+from tb.tests.common.taking import LENGTH, LENGTH_ERROR, TOO_LONG, TakingTest, Want
 
 BUILD = ["engine", "engine_small"]
 
-#: Receive completion flag and whether the Send was solicited: the completion signals.
-SIGNALS: Final[Mapping[tuple[RecvFlag, bool], bool]] = {
-    (RecvFlag.DEFAULT, True): True,
-    (RecvFlag.DEFAULT, False): True,
-    (RecvFlag.SOLICITED_WAIT, True): True,
-    (RecvFlag.SOLICITED_WAIT, False): False,
-    (RecvFlag.UNSIGNALLED, True): True,
-    (RecvFlag.UNSIGNALLED, False): True,
-    (RecvFlag.EVD_THRESHOLD, True): True,
-    (RecvFlag.EVD_THRESHOLD, False): True,
-}
 ARMS: Final = (None, ArmType.ANY, ArmType.SOLICITED, ArmType.ERRORS)
 
 
 def satisfies(arm: ArmType | None, flag: RecvFlag, solicited: bool) -> bool:
-    """A successful receive calls back."""
+    """A successful receive calls back. Of the four flags one makes a difference: only solicited
+    Sends signal then.
+    """
     if arm is ArmType.ANY:
-        return SIGNALS[flag, solicited]
+        return solicited or flag is not RecvFlag.SOLICITED_WAIT
     return arm is ArmType.SOLICITED and solicited
 
 
@@ -54,15 +45,7 @@ class SignalTest(TakingTest):
     async def prepare(self) -> list[Qp]:
         """A QP for each flag, each with its CQ."""
         self.called: dict[int, int] = {}
-        return [
-            await self.qp(recv_depth=self.depth, recv_flag=flag)
-            for flag in (
-                RecvFlag.DEFAULT,
-                RecvFlag.SOLICITED_WAIT,
-                RecvFlag.UNSIGNALLED,
-                RecvFlag.EVD_THRESHOLD,
-            )
-        ]
+        return [await self.qp(recv_depth=self.depth, recv_flag=flag) for flag in RecvFlag]
 
     async def disarm(self, qp: Qp) -> None:
         """Nothing is armed: an arm that still stands is satisfied by a signalled message."""
@@ -77,20 +60,23 @@ class SignalTest(TakingTest):
 
 
 @pyuvm.test()
-class OwnMatrixTest(SignalTest):
+class SignalMatrixTest(SignalTest):
     """The table of flags and solicited Sends, against each arm; the entry is placed and can be
-    polled in every case, and is new for a later arm if it did not call.
+    polled in every case, and is new for a later arm if it did not call. Failed receives signal
+    whatever the flag and the Send: reported errors, length errors, canceled ones; they satisfy ANY
+    and SOLICITED.
     """
 
     async def scenario(self) -> None:
         for qp in await self.prepare():
-            for invalidate in (False, True):
-                for solicited in (True, False):
-                    for arm in ARMS:
-                        await self.one(qp, arm, solicited, invalidate)
+            for arm, solicited in product(ARMS, (True, False)):
+                for invalidate in (False, True):
+                    await self.one(qp, arm, solicited, invalidate)
+                if arm is not None:
+                    for how in ("failed", "too long", "flushed"):
+                        await self.failed(qp, arm, solicited, how)
 
     async def one(self, qp: Qp, arm: ArmType | None, solicited: bool, invalidate: bool) -> None:
-        flag = RecvFlag(qp.recv_flag)
         (cookie,) = await self.supply(qp, 1)
         if arm is not None:
             assert await qp.recv_cq.arm(arm) == (0, 0)
@@ -98,7 +84,7 @@ class OwnMatrixTest(SignalTest):
         await self.take(qp, 9, solicited=solicited, invalidate=invalidate, token=token)
         self.settle(qp)
         await self.rest(32)
-        called = satisfies(arm, flag, solicited)
+        called = satisfies(arm, RecvFlag(qp.recv_flag), solicited)
         assert qp.recv_cq.present() == 1
         await self.calls(qp, int(called))
         if not called:
@@ -109,50 +95,25 @@ class OwnMatrixTest(SignalTest):
         await self.demand(qp, [Want(cookie, 9, 0, kind, token)])
         await self.disarm(qp)
 
-
-@pyuvm.test()
-class ErrorsSignalTest(SignalTest):
-    """Failed receives signal whatever the flag and the Send: reported errors, length errors,
-    canceled ones. They satisfy ANY and SOLICITED.
-    """
-
-    async def scenario(self) -> None:
-        for qp in await self.prepare():
-            for arm in (ArmType.ANY, ArmType.SOLICITED, ArmType.ERRORS):
-                called = arm is not ArmType.ERRORS
-                for solicited in (True, False):
-                    await self.failed(qp, arm, solicited, called)
-                    await self.overlong(qp, arm, solicited, called)
-                await self.flushed(qp, arm, called)
-
-    async def arm(self, qp: Qp, arm: ArmType) -> None:
+    async def failed(self, qp: Qp, arm: ArmType, solicited: bool, how: str) -> None:
+        (cookie,) = await self.supply(qp, 1)
         assert await qp.recv_cq.arm(arm) == (0, 0)
-
-    async def over(self, qp: Qp, wanted: list[Want], called: bool) -> None:
-        await self.calls(qp, int(called))
-        await self.demand(qp, wanted)
+        match how:
+            case "failed":
+                await self.take(qp, 1, solicited=solicited)
+                self.settle(qp, FAILED)
+                status: int = FAILED
+            case "too long":
+                await self.answers(self.ask(qp, LENGTH + 1, solicited=solicited), TOO_LONG)
+                self.settle(qp)
+                status = LENGTH_ERROR
+            case _:
+                await qp.flush()
+                status = CANCELED
+        await self.calls(qp, int(arm is not ArmType.ERRORS))
+        await self.demand(qp, [Want(cookie, status=status)])
         await self.reconnect(qp)
         await self.disarm(qp)
-
-    async def failed(self, qp: Qp, arm: ArmType, solicited: bool, called: bool) -> None:
-        (cookie,) = await self.supply(qp, 1)
-        await self.arm(qp, arm)
-        await self.take(qp, 1, solicited=solicited)
-        self.settle(qp, FAILED)
-        await self.over(qp, [Want(cookie, status=FAILED)], called)
-
-    async def overlong(self, qp: Qp, arm: ArmType, solicited: bool, called: bool) -> None:
-        (cookie,) = await self.supply(qp, 1)
-        await self.arm(qp, arm)
-        await self.answers(self.ask(qp, LENGTH + 1, solicited=solicited), TOO_LONG)
-        self.settle(qp)
-        await self.over(qp, [Want(cookie, status=LENGTH_ERROR)], called)
-
-    async def flushed(self, qp: Qp, arm: ArmType, called: bool) -> None:
-        cookies = await self.supply(qp, 1)
-        await self.arm(qp, arm)
-        await qp.flush()
-        await self.over(qp, canceled(cookies), called)
 
 
 @pyuvm.test()
@@ -165,34 +126,20 @@ class ThresholdTest(SignalTest):
         default, quiet, _, threshold = await self.prepare()
         for qp in (default, threshold):
             for count in (1, 2, self.depth):
-                await self.wakes(qp, count)
-        await self.sleeps(quiet)
+                await self.wakes(qp, count, *[False] * count)
+        await self.wakes(quiet, 2, False, False, True)
         await self.sleeps_in_pairs(quiet)
 
-    async def wakes(self, qp: Qp, count: int) -> None:
-        cookies = await self.supply(qp, count)
-        waiter = cocotb.start_soon(qp.recv_cq.evd_wait(count))
-        for n in range(count):
+    async def wakes(self, qp: Qp, threshold: int, *solicited: bool) -> None:
+        """The last of these messages wakes the waiter, and none before it."""
+        cookies = await self.supply(qp, len(solicited))
+        waiter = cocotb.start_soon(qp.recv_cq.evd_wait(threshold))
+        for n, asks in enumerate(solicited):
             await self.rest(64)
-            assert not waiter.done(), f"woke with {n} of {count}"
-            await self.take(qp, n)
+            assert not waiter.done(), f"woke with {n} of {len(solicited)}"
+            await self.take(qp, n, solicited=asks)
             self.settle(qp)
-        assert await waiter == count
-        self.called[qp.number] = len(qp.recv_cq.callbacks)
-        await self.demand(qp, [Want(cookie, n) for n, cookie in enumerate(cookies)])
-
-    async def sleeps(self, qp: Qp) -> None:
-        cookies = await self.supply(qp, 3)
-        waiter = cocotb.start_soon(qp.recv_cq.evd_wait(2))
-        for n in range(2):
-            await self.rest(64)
-            await self.take(qp, n)
-            self.settle(qp)
-        await self.rest(64)
-        assert not waiter.done(), "woke without a signal"
-        await self.take(qp, 2, solicited=True)
-        self.settle(qp)
-        assert await waiter == 3
+        assert await waiter == len(solicited)
         self.called[qp.number] = len(qp.recv_cq.callbacks)
         await self.demand(qp, [Want(cookie, n) for n, cookie in enumerate(cookies)])
 

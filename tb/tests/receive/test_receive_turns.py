@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Turns of the receive side (ISO-04): sends and receives complete by turns, flushes and reports,
-flushes and requests go on side by side, each in bounded time.
+flushes and requests go on side by side, each in bounded time; failures of two QPs in one cycle
+(SRQ-18, SRQ-19).
 """
 
 from __future__ import annotations
@@ -10,12 +11,21 @@ from itertools import pairwise
 
 import pyuvm
 
-from models.post.post import Post
-from tb.env.defs import TraceOp
+from tb.env.defs import QpState, TraceOp
 from tb.env.harness.harness import Channel
 from tb.env.harness.records import RecvDone, Trace
 from tb.env.host.qp import Qp
-from tb.tests.common.taking import NOT_READY, REFUSED, TakingTest, Want, canceled
+from tb.tests.common.posting import FAILED
+from tb.tests.common.taking import (
+    LENGTH,
+    LENGTH_ERROR,
+    NOT_READY,
+    REFUSED,
+    TOO_LONG,
+    TakingTest,
+    Want,
+    canceled,
+)
 
 BUILD = ["engine", "engine_small"]
 
@@ -27,6 +37,17 @@ class TurnsTest(TakingTest):
         """Cycles of the completions of these QPs, sends' or receives'."""
         numbers = {qp.number for qp in qps}
         return [t.cycle for t in self.of(Trace, since) if t.op == op and t.cq in numbers]
+
+    async def all_flushed(
+        self, cookies: dict[Qp, list[int]], since: int, last: int, by: str
+    ) -> None:
+        """All buffers of these QPs completed before ``last``; they are connected again."""
+        over = self.completed_at(TraceOp.RECEIVE, list(cookies), since)
+        assert len(over) == self.depth * len(cookies)
+        assert over[-1] < last, f"the flushes waited for the {by} to end"
+        for qp, found in cookies.items():
+            await self.demand(qp, canceled(found))
+            await self.reconnect(qp)
 
 
 @pyuvm.test()
@@ -42,7 +63,9 @@ class SharedPathTest(TurnsTest):
         count = min(4, self.config.num_qp)
         qps = [await self.qp(recv_depth=self.depth) for _ in range(count)]
         for late in (2, 4, 8):
-            sent = {qp: await self.accept(qp, self.posts(qp)) for qp in qps}
+            sends = min(qps[0].depth, 2 * self.most)
+            for qp in qps:
+                await self.accept(qp, [self.write_post(qp) for _ in range(sends)])
             cookies = {qp: await self.supply(qp, self.most) for qp in qps}
             for qp in qps:
                 await self.take(qp, *[1] * self.most)
@@ -51,30 +74,25 @@ class SharedPathTest(TurnsTest):
             for _ in range(self.most):
                 for qp in qps:
                     self.settle(qp, at=at + late)
-            for _ in range(len(sent[qps[0]])):
+            for _ in range(sends):
                 for qp in qps:
                     self.report(qp, at=at)
             await self.rest()
             steps = [t for t in self.of(Trace, mark) if t.op in (TraceOp.RETIRE, TraceOp.RECEIVE)]
             self.shares(steps)
             for qp in qps:
-                found = await qp.cq.wait_results(len(sent[qp]) + self.most)
+                found = await qp.cq.wait_results(sends + self.most)
                 contexts = [result.request_context for result in found]
                 assert [c for c in contexts if c in set(cookies[qp])] == cookies[qp]
-                assert len(contexts) == len(sent[qp]) + self.most
+                assert len(contexts) == sends + self.most
                 await qp.cq.update_consumer_index()
-
-    def posts(self, qp: Qp) -> list[Post]:
-        return [self.write_post(qp) for _ in range(min(qp.depth, 2 * self.most))]
 
     def shares(self, steps: Sequence[Trace]) -> None:
         """While both have more to come, neither has a longer run than the bound."""
         kinds = [step.op for step in sorted(steps, key=lambda step: step.cycle)]
-        first = max(kinds.index(TraceOp.RETIRE), kinds.index(TraceOp.RECEIVE))
-        last = min(
-            len(kinds) - 1 - kinds[::-1].index(TraceOp.RETIRE),
-            len(kinds) - 1 - kinds[::-1].index(TraceOp.RECEIVE),
-        )
+        both = (TraceOp.RETIRE, TraceOp.RECEIVE)
+        first = max(kinds.index(kind) for kind in both)
+        last = min(len(kinds) - 1 - kinds[::-1].index(kind) for kind in both)
         assert last - first >= 2 * self.most, f"one waited for the other to end: {kinds}"
         run = 0
         for place in range(first, last + 1):
@@ -97,7 +115,7 @@ class FlushBesideReportsTest(TurnsTest):
     async def scenario(self) -> None:
         other, *qps = [await self.own() for _ in range(min(8, self.config.num_qp))]
         for flushed in (qps[:1], qps, qps[-1:], qps):
-            cookies = [await self.supply(qp, self.depth) for qp in flushed]
+            cookies = {qp: await self.supply(qp, self.depth) for qp in flushed}
             theirs = await self.supply(other, self.most)
             await self.take(other, *[1] * self.most)
             await self.rest()
@@ -115,12 +133,7 @@ class FlushBesideReportsTest(TurnsTest):
             taken = [record.cycle for record in self.of(RecvDone, mark)]
             waited = max(b - a for a, b in pairwise(taken))
             assert waited <= self.gap, f"a report waited {waited} cycles"
-            over = self.completed_at(TraceOp.RECEIVE, flushed, mark)
-            assert len(over) == self.depth * len(flushed)
-            assert over[-1] < taken[-1], "the flushes waited for the reports to end"
-            for qp, found in zip(flushed, cookies, strict=True):
-                await self.demand(qp, canceled(found))
-                await self.reconnect(qp)
+            await self.all_flushed(cookies, mark, taken[-1], "reports")
             await self.demand(other, [Want(cookie, 1) for cookie in theirs])
             await self.env.host.read_log()
 
@@ -142,7 +155,7 @@ class RequestsBesideFlushesTest(TurnsTest):
         asked, *flushed = qps
         count = 8 * self.depth * len(flushed)
         for _ in range(2):
-            cookies = [await self.supply(qp, self.depth) for qp in flushed]
+            cookies = {qp: await self.supply(qp, self.depth) for qp in flushed}
             await self.rest()
             mark, at = self.mark, self.harness.cycle + LEAD
             pending = self.ask(asked, *[1] * count, at=at)
@@ -155,12 +168,7 @@ class RequestsBesideFlushesTest(TurnsTest):
             assert max(gaps) <= self.gap, f"a request waited {max(gaps)} cycles"
             waits = [b - a for a, b in zip(requests, answers, strict=True)]
             assert max(waits) <= self.latency, f"an answer after {max(waits)} cycles"
-            over = self.completed_at(TraceOp.RECEIVE, flushed, mark)
-            assert len(over) == self.depth * len(flushed)
-            assert over[-1] < requests[-1], "the flushes waited for the requests to end"
-            for qp, found in zip(flushed, cookies, strict=True):
-                await self.demand(qp, canceled(found))
-                await self.reconnect(qp)
+            await self.all_flushed(cookies, mark, requests[-1], "requests")
 
 
 @pyuvm.test()
@@ -191,3 +199,33 @@ class HeldFlushTest(TurnsTest):
                 await self.demand(qp, canceled(found))
                 await self.reconnect(qp)
             await self.demand(other, [Want(cookie, 1) for cookie in theirs])
+
+
+@pyuvm.test()
+class TwoQpsFailTest(TurnsTest):
+    """SRQ-18, SRQ-19: a failing report of a QP in each cycle around the message that is too long
+    for another: both QPs go to ERROR, the transport is told of both. Class: of two failures in one
+    cycle one is lost.
+    """
+
+    async def scenario(self) -> None:
+        long, failing = await self.own(), await self.own()
+        for offset in range(-2, 12):
+            (first,) = await self.supply(long, 1)
+            (second,) = await self.supply(failing, 1)
+            await self.take(failing, 1)
+            await self.rest()
+            mark, at = self.mark, self.harness.cycle + LEAD
+            pending = self.ask(long, LENGTH + 1, at=at)
+            self.settle(failing, FAILED, at=at + offset)
+            await self.answers(pending, TOO_LONG)
+            await self.rest()
+            for qp in (long, failing):
+                assert (await qp.query()).state == QpState.ERROR, f"QP {qp.number}, {offset}"
+            ends = [(qp.number, QpState.ERROR) for qp in (long, failing)]
+            assert sorted(self.terms(mark)) == sorted(ends), (offset, self.terms(mark))
+            self.settle(long)
+            await self.demand(long, [Want(first, status=LENGTH_ERROR)])
+            await self.demand(failing, [Want(second, status=FAILED)])
+            await self.reconnect(long)
+            await self.reconnect(failing)

@@ -6,7 +6,7 @@ are moved as the scatter lists say, into memory that was painted before.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 import pyuvm
 
@@ -20,23 +20,13 @@ from tb.tests.common.taking import LENGTH_ERROR, TAKEN, TOO_LONG, TakingTest, Wa
 BUILD = ["engine", "engine_small"]
 CANARY = 0xC5
 GAP = 24  # bytes between segments
+M32 = 0xFFFF_FFFF
 
 LAYOUTS: Sequence[Sequence[int]] = (
-    (),
-    (0,),
-    (40,),
-    (24, 16),
-    (0, 16),
-    (16, 0),
-    (16, 48, 32),
-    (0, 48, 32),
-    (16, 0, 32),
-    (16, 48, 0),
-    (0, 0, 32),
-    (0, 48, 0),
-    (16, 0, 0),
-    (0, 0, 0),
-    (1, 1, 1),
+    *((), (0,), (40,), (24, 16), (0, 16), (16, 0), (0, 0, 0), (1, 1, 1)),
+    # Any of three without a byte.
+    *((16, 48, 32), (0, 48, 32), (16, 0, 32), (16, 48, 0)),
+    *((0, 0, 32), (0, 48, 0), (16, 0, 0)),
 )
 
 
@@ -111,78 +101,55 @@ class ScatterTest(TakingTest):
 @pyuvm.test()
 class CornersTest(ScatterTest):
     """Each length on, in front of and behind each boundary, of every layout; an SRQ and a queue of
-    its own.
+    its own. Segments without a byte between them, in falling order; a whole region.
     """
 
     async def scenario(self) -> None:
         await self.prepare()
         rng = self.rng("payload")
-        for turn, sizes in enumerate(LAYOUTS):
-            bounds = {0, *accumulate(sizes)}
-            lengths = {bound + step for bound in bounds for step in (-1, 0, 1)}
-            lengths |= {
-                n + size // 2 for n, size in zip([0, *accumulate(sizes)], sizes, strict=False)
-            }
-            for n, length in enumerate(sorted(lengths)):
-                if length >= 0:
-                    data = rng.randbytes(length)
-                    await self.fill((turn + n) % 2, self.lay(sizes), length, data)
-
-
-@pyuvm.test()
-class NeighboursTest(ScatterTest):
-    """Segments without a byte between them, in falling order, and one twice over."""
-
-    async def scenario(self) -> None:
-        await self.prepare()
-        rng = self.rng("payload")
-        for place in (0, 1):
-            for length in (0, 7, 8, 9, 23, 24, 25, 40, 41):
-                close = self.lay((8, 16, 16), start=100, gap=0)
-                await self.fill(place, close, length, rng.randbytes(length))
-                await self.fill(place, close[::-1], length, rng.randbytes(length))
-            for length in (0, 1, 1023, 1024, 1025):
-                whole = [self.memory.segment()]
-                await self.fill(place, whole, length, rng.randbytes(length))
+        close = self.lay((8, 16, 16), start=100, gap=0)
+        buffers = [self.lay(sizes) for sizes in LAYOUTS]
+        buffers += [close, close[::-1], [self.memory.segment()]] * 2
+        for turn, segments in enumerate(buffers):
+            ends = [0, *accumulate(segment.length for segment in segments)]
+            lengths = {end + step for end in ends for step in (-1, 0, 1)}
+            lengths |= {(one + two) // 2 for one, two in pairwise(ends)}
+            for n, length in enumerate(sorted(lengths - {-1})):
+                await self.fill((turn + n) % 2, segments, length, rng.randbytes(length))
 
 
 @pyuvm.test()
 class LargestTest(TakingTest):
     """Segments and messages of up to 0xFFFFFFFF bytes: sums beyond 32 bits."""
 
-    trials: Sequence[tuple[tuple[int, ...], int, bool]] = (
-        ((0xFFFF_FFFF,), 0xFFFF_FFFF, True),
-        ((0xFFFF_FFFE,), 0xFFFF_FFFF, False),
-        ((0xFFFF_FFFF, 0xFFFF_FFFF, 0xFFFF_FFFF), 0xFFFF_FFFF, True),
-        ((0xFFFF_FFFF, 1), 1, True),
-        ((0xFFFF_FFFF, 1), 0, True),
-        ((0xFFFF_FFFF, 1), 0xFFFF_FFFF, True),
-        ((1, 0xFFFF_FFFF), 0xFFFF_FFFF, True),
-        ((1, 0xFFFF_FFFF), 2, True),
-        ((0, 0xFFFF_FFFF, 1), 0xFFFF_FFFF, True),
-        ((0, 1, 0xFFFF_FFFF), 0xFFFF_FFFF, True),
-        ((0x8000_0000, 0x8000_0000), 0xFFFF_FFFF, True),
-        ((0x8000_0000, 0x8000_0000), 0x8000_0000, True),
-        ((0x8000_0000, 0x8000_0000), 0x8000_0001, True),
-        ((0x8000_0000, 0, 0x8000_0000), 5, True),
-        ((0x7FFF_FFFF, 0x7FFF_FFFF), 0xFFFF_FFFE, True),
-        ((0x7FFF_FFFF, 0x7FFF_FFFF), 0xFFFF_FFFF, False),
-        ((0x7FFF_FFFF, 0x7FFF_FFFF, 1), 0xFFFF_FFFF, True),
-        ((0x5555_5555, 0x5555_5555, 0x5555_5555), 0xFFFF_FFFF, True),
-        ((0x5555_5555, 0x5555_5555, 0x5555_5554), 0xFFFF_FFFF, False),
-        ((0x5555_5555, 0x5555_5555, 0x5555_5556), 0xFFFF_FFFF, True),
-        ((0xFFFF_FFFF, 0xFFFF_FFFF, 2), 3, True),
-        ((), 0xFFFF_FFFF, False),
-        ((), 1, False),
+    #: Sizes of the segments, and lengths of messages.
+    trials: Sequence[tuple[tuple[int, ...], tuple[int, ...]]] = (
+        ((), (1, M32)),
+        ((M32,), (M32,)),
+        ((M32 - 1,), (M32,)),
+        ((M32, 1), (0, 1, M32)),
+        ((1, M32), (2, M32)),
+        ((0x8000_0000, 0x8000_0000), (0x8000_0000, 0x8000_0001, M32)),
+        ((0x7FFF_FFFF, 0x7FFF_FFFF), (M32 - 1, M32)),
+        ((M32, M32, M32), (M32,)),
+        ((M32, M32, 2), (3,)),
+        ((0, M32, 1), (M32,)),
+        ((0, 1, M32), (M32,)),
+        ((0x8000_0000, 0, 0x8000_0000), (5,)),
+        ((0x7FFF_FFFF, 0x7FFF_FFFF, 1), (M32,)),
+        ((0x5555_5555, 0x5555_5555, 0x5555_5554), (M32,)),
+        ((0x5555_5555, 0x5555_5555, 0x5555_5555), (M32,)),
+        ((0x5555_5555, 0x5555_5555, 0x5555_5556), (M32,)),
     )
 
     async def scenario(self) -> None:
         region: Region = await self.env.host.register((1 << 48) - 1, base=0xFFFF_0000_0000_0001)
         srq, (user,) = await self.shared(1)
         own = await self.own()
-        pairs: list[tuple[ReceiveQueue, Qp]] = [(srq, user), (own, own)]
-        for queue, qp in pairs:
-            for sizes, length, fits in self.trials:
+        queues: list[tuple[ReceiveQueue, Qp]] = [(srq, user), (own, own)]
+        for queue, qp in queues:
+            for sizes, length in ((sizes, n) for sizes, some in self.trials for n in some):
+                fits = length <= sum(sizes)
                 segments = [region.segment(n << 40, size) for n, size in enumerate(sizes)]
                 post = queue.make_recv(segments)
                 assert await queue.queue_recv(post) == (0, 0)

@@ -1,206 +1,80 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shared receive queues as objects: commands and their results, resize, reaping, accounting, lives
-(SRQ-16, SRQ-17, ISO-01, ISO-02).
+"""Shared receive queues as objects: settings, users, reaping, posts beside a resize (SRQ-17,
+ISO-01, ISO-02); events of several that wait, and those of EQs beside them (SRQ-16). Sizes, lives
+and when an event comes are the subject of test_tour_srq.py.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from itertools import product
 
 import pyuvm
 
-from models.receive.receive_post import RecvPost
-from tb.env.defs import SRQ_DB, Cause, Cmd, PageReg, QpState, RecvFlag, Result
-from tb.env.host.qp import Qp
+from tb.env.defs import SRQ_DB, ArmType, Cause, Cmd, PageReg, Result
+from tb.env.harness.harness import Channel
+from tb.env.harness.records import Interrupt
 from tb.env.host.srq import Srq, SrqStatus
+from tb.tests.common.posting import CANCELED, OK
 from tb.tests.common.receive_posts import ReceivePostTest
+from tb.tests.common.taking import NOT_READY, TAKEN, TakingTest, canceled
 
 BUILD = ["engine", "engine_small"]
 
-M32 = (1 << 32) - 1
+#: Cycles between two messages that take the last buffers of two SRQs.
+GAPS = range(12)
+FULL = (1 << 64) - 1
+REAP = PageReg.SRQ_DB
 
 
 @pyuvm.test()
-class SrqResultsTest(ReceivePostTest):
-    """Every result of every command of SRQs, in the order of the checks."""
-
-    allow = ("no_posts", "no_receives", "no_doorbells")
-
-    async def scenario(self) -> None:
-        config = self.config
-        last, most = config.num_srq - 1, 1 << config.srq_log2
-        good = (last, 1, 0)
-        outside = (config.num_srq, 0x7FFF, 0xFFFF, 0x1_0000, 1 << 31 | last, M32)
-        for number in outside:
-            assert await self.result(Cmd.CREATE_SRQ, number, 0, 0xFFFF) == Result.BAD_OBJECT
-            for code in (Cmd.RESIZE_SRQ, Cmd.SET_SRQ_WATERMARK):
-                assert await self.result(code, number, 0x1_0000) == Result.RESERVED
-                assert await self.result(code, number, 0) == Result.BAD_OBJECT
-            for code in (Cmd.QUERY_SRQ, Cmd.DESTROY_SRQ):
-                assert await self.result(code, number) == Result.BAD_OBJECT
-        for size in (0, most + 1, 2 * most, 0x8000, 0xFFFF):
-            assert await self.result(Cmd.CREATE_SRQ, last, size, 0xFFFF) == Result.BAD_SIZE
-        for page in (config.num_pages, 0xFFF, 0x1000, 0xFFFF):
-            assert await self.result(Cmd.CREATE_SRQ, last, most, page) == Result.BAD_PAGE
-        await self.absent(last)
-        assert await self.result(Cmd.CREATE_SRQ, *good) == Result.OK
-        assert await self.result(Cmd.CREATE_SRQ, last, 0, 0xFFFF) == Result.EXISTS
-        for code in (Cmd.RESIZE_SRQ, Cmd.SET_SRQ_WATERMARK):
-            for bit in range(16, 32):
-                assert await self.result(code, last, 1 | 1 << bit) == Result.RESERVED
-        for size in (0, most + 1, 0x8000, 0xFFFF):
-            assert await self.result(Cmd.RESIZE_SRQ, last, size) == Result.BAD_SIZE
-        for mark in (2, 0x8000, 0xFFFF):
-            assert await self.result(Cmd.SET_SRQ_WATERMARK, last, mark) == Result.BAD_SIZE
-        assert await self.result(Cmd.SET_SRQ_WATERMARK, last, 0) == Result.OK
-        assert await self.result(Cmd.RESIZE_SRQ, last, most) == Result.OK
-        assert await self.result(Cmd.DESTROY_SRQ, last) == Result.OK
-        await self.absent(last)
-        await self.every_object()
-
-    async def absent(self, number: int) -> None:
-        """It does not exist."""
-        for code in (Cmd.RESIZE_SRQ, Cmd.SET_SRQ_WATERMARK):
-            assert await self.result(code, number, 0xFFFF) == Result.NO_OBJECT
-        for code in (Cmd.QUERY_SRQ, Cmd.DESTROY_SRQ):
-            assert await self.result(code, number) == Result.NO_OBJECT
-
-    async def every_object(self) -> None:
-        """All SRQs there can be, each as it was created; then all are gone."""
-        srqs = []
-        for number in range(self.config.num_srq):
-            options = {"size": number + 1, "zone": 0xFFFF - number, "vector": 0xFFF0 + number}
-            page = number % self.config.num_pages
-            srqs.append(await self.env.host.create_srq(number, page=page, **options))
-        for srq in srqs:
-            status = await srq.status()
-            wanted = SrqStatus(
-                *(0, 0, 0, 0, 0, 0, False, False, 0),
-                *(srq.size, srq.zone, srq.page, srq.vector),
-            )
-            assert status == wanted, status
-        for srq in srqs:
-            await srq.free()
-            await self.absent(srq.number)
-
-
-@pyuvm.test()
-class RefusedCreateTest(ReceivePostTest):
-    """ISO-01, ISO-02: CREATE_SRQ of one that exists, with other arguments, behind each command of
-    another one: refused, and size, vector and owner stay as they are.
+class EverySrqTest(ReceivePostTest):
+    """SRQ-01, SRQ-17: SRQs of all numbers come and go in any order: after each step queries,
+    receive posts and QPs that would use it find every number as it was before, but for one, with
+    the settings of its creation, whatever a refused one would set (ISO-01, ISO-02).
     """
 
-    allow = ("no_posts", "no_receives")
-
     async def scenario(self) -> None:
-        options = {"size": 2, "zone": 0x5A5A, "vector": 0x1234}
-        srq = await self.env.host.create_srq(0, page=1, **options)
-        other, before = self.config.num_srq - 1, await srq.status()
-        others = (
-            (Cmd.CREATE_SRQ, 1),
-            (Cmd.RESIZE_SRQ, 2),
-            (Cmd.QUERY_SRQ, 0),
-            (Cmd.DESTROY_SRQ, 0),
-        )
-        for code, size in (*others, (Cmd.QUERY_SRQ, 0)):
-            await self.result(code, other, size)
-            again = (Cmd.CREATE_SRQ, srq.number, 0xA5A5_0001, 0xEDCB_0000)
-            assert await self.result(*again) == Result.EXISTS
-            assert await srq.status() == before
-            assert (await srq.reap(0, page=0)).cause == Cause.NOT_OWNER
-            assert (await srq.reap(0)).cause == Cause.NONE
+        host, count, rng = self.env.host, self.config.num_srq, self.rng("order")
+        self.cq = await self.queue(reservation=True)
+        srqs = [
+            await host.create_srq(n, size=n + 1, zone=0xFFFF - n, vector=0xFFF0 + n)
+            for n in range(count)
+        ]
+        for srq in srqs:
+            status = await srq.status()
+            indices = (0, 0, 0, 0, 0, 0, False, False, 0)
+            assert status == SrqStatus(*indices, srq.size, srq.zone, srq.page, srq.vector), status
+            await srq.free()
+        there: set[Srq] = set()
+        await self.probe(srqs, there)
+        for srq in rng.sample(srqs, count):
+            await srq.create()
+            there.add(srq)
+            await self.probe(srqs, there)
+        for srq in rng.sample(srqs, count):
+            await srq.free()
+            there.remove(srq)
+            await self.probe(srqs, there)
+            await srq.create()
+            await self.probe(srqs, there | {srq})
+            await srq.free()
 
-
-@pyuvm.test()
-class CreateQpTest(ReceivePostTest):
-    """CREATE_QP: what receives add, in the order of the checks; IN_USE while a QP names the SRQ."""
-
-    async def scenario(self) -> None:
-        config, host = self.config, self.env.host
-        cq = await self.queue(reservation=True)
-        srq = await host.create_srq(size=2)
-        foreign = await host.create_srq(size=2, page=1)
-        deepest = 1 << config.rq_log2
-        missing = config.num_srq
-        good = [0, 0, 0, cq.number * 0x10001, 1 << 16, 0, 0, 0]
-        use = 1 << 16
-        bad_flag, far = 0x1F << 24, 1 << 12
-        for bit in (*range(19, 24), 29, 30, 31):
-            await self.create(Result.RESERVED, good, {0: M32, 7: 1 << bit})
-        for number in (1, 0xFFFF, 0x8000):
-            await self.create(Result.RESERVED, good, {7: number})
-        await self.create(Result.BAD_OBJECT, good, {0: config.num_qp, 6: M32, 7: bad_flag})
-        for depth in (deepest + 1, 0x8000, 0xFFFF):
-            await self.create(Result.BAD_SIZE, good, {6: depth << 16, 3: far, 7: bad_flag})
-        # With an SRQ there is no queue of its own.
-        for depth in (1, deepest):
-            await self.create(Result.BAD_SIZE, good, {6: depth << 16, 3: far, 7: use | missing})
-        await self.create(Result.NO_CQ, good, {3: far, 7: use | missing | bad_flag})
-        for number in (missing, 0x8000, 0xFFFF):
-            await self.create(
-                Result.NO_SRQ, good, {7: use | number | bad_flag, 4: 1 << 16 | 0xFFFF}
-            )
-        if config.num_srq > 2:
-            await self.create(Result.NO_SRQ, good, {7: use | 2})
-        await self.create(Result.BAD_PAGE, good, {7: use | foreign.number | bad_flag})
-        await self.create(Result.BAD_PAGE, good, {4: 1 << 16 | 1, 7: use | srq.number | bad_flag})
-        flags = {int(flag) for flag in RecvFlag}
-        assert flags == {0x00, 0x02, 0x04, 0x10}
-        for flag in range(32):
-            for how in ({6: deepest << 16}, {7: use | srq.number}):
-                word = how.get(7, 0) | flag << 24
-                if flag not in flags:
-                    await self.create(Result.BAD_FLAG, good, {**how, 7: word})
-                    continue
-                zone = 0xFFFF - flag
-                changes = {6: how.get(6, 0) | zone, 7: word}
-                await self.create(Result.OK, good, changes)
-                await self.create(Result.EXISTS, good, {6: M32, 7: bad_flag})
-                outs = (await host.command(Cmd.QUERY_QP, 0)).outs
-                assert outs[6:] == (changes[6], word)
-                assert await self.result(Cmd.DESTROY_QP, 0) == Result.OK
-        assert (await srq.status()).users == 0
-        await self.in_use(srq)
-
-    async def create(self, result: Result, good: list[int], changes: Mapping[int, int]) -> None:
-        """CREATE_QP with some other arguments."""
-        args = [changes.get(n, value) for n, value in enumerate(good)]
-        assert await self.result(Cmd.CREATE_QP, *args) == result, args
-
-    async def in_use(self, srq: Srq) -> None:
-        """As many QPs as there are use it, in any state; the last one's end frees it."""
-        host = self.env.host
-        first = await self.idle_qp(srq=srq, log2=3)
-        qps = [first]
-        for number in range(1, self.config.num_qp):
-            assert (await srq.status()).users == number
-            qps.append(await self.idle_qp(srq=srq, share=first))
-        for n, qp in enumerate(qps):
-            if n % 4:
-                await qp.connect(qp.number ^ 1)
-            if n % 4 == 2:
-                await qp.flush()
-            if n % 4 == 3:
-                await qp.disconnect(graceful=False)
-        await self.fill(srq, 2)
-        # One is being destroyed: it still counts.
-        assert qps[1].peer is not None
-        await self.take(qps[1])
-        assert await qps[1].destroy(wait=False) == Result.PENDING
-        assert (await qps[1].query()).state == QpState.DESTROYING
-        assert await self.result(Cmd.DESTROY_SRQ, srq.number) == Result.IN_USE
-        assert (await srq.status()).users == len(qps)
-        self.receiver.report(qps[1].number)
-        await first.cq.wait_results(1)
-        await self.rest(16)
-        for left, qp in zip(reversed(range(len(qps))), qps, strict=True):
-            assert await self.result(Cmd.DESTROY_SRQ, srq.number) == Result.IN_USE
-            await qp.destroy()
-            assert (await srq.status()).users == left
-        await self.accounts(srq, 1, 1)
-        await srq.free()
-        for code in (Cmd.QUERY_SRQ, Cmd.DESTROY_SRQ):
-            assert (await host.command(code, srq.number)).result == Result.NO_OBJECT
+    async def probe(self, srqs: list[Srq], there: set[Srq]) -> None:
+        """Exactly these exist. Buffers stay in those that are posted to."""
+        for srq in srqs:
+            found = await self.result(Cmd.QUERY_SRQ, srq.number)
+            assert found == (Result.OK if srq in there else Result.NO_OBJECT), srq.number
+            cause = (await srq.post_recv()).cause
+            wanted = {Cause.NONE, Cause.QUEUE_FULL} if srq in there else {Cause.NO_SRQ}
+            assert cause in wanted, f"SRQ {srq.number}: {cause}"
+            if srq in there:
+                qp = await self.env.host.create_qp(cq=self.cq, srq=srq)
+                again = (Cmd.CREATE_SRQ, srq.number, 0xA5A5_0001, 0xEDCB_0000)
+                assert await self.result(*again) == Result.EXISTS
+                assert (await srq.status()).users == 1
+                assert await self.result(Cmd.DESTROY_SRQ, srq.number) == Result.IN_USE
+                await qp.destroy()
 
 
 @pyuvm.test()
@@ -234,119 +108,226 @@ class ReapTest(ReceivePostTest):
             await self.complete(qp, 1)
             assert await srq.reap(base + 4 & self.mask) == (0, 0)
             await self.accounts(srq, 0, 0)
-        index = srq.index
-        for bit in (*range(self.config.idx_w, 16), *range(16, 32), *range(48, 64)):
-            word = SRQ_DB.pack(index=index, srq=srq.number) | 1 << bit
-            await self.refuse_word(Cause.RESERVED_BITS, word)
-        for number in (self.config.num_srq, 0x8000 | srq.number, 0xFFFF):
-            await self.refuse_word(Cause.BAD_SRQ, SRQ_DB.pack(index=index, srq=number))
-        await self.refuse_word(Cause.NOT_OWNER, SRQ_DB.pack(index=0, srq=other.number))
-        await self.refuse_word(Cause.NOT_OWNER, SRQ_DB.pack(index=1, srq=other.number))
-        await other.free()
-        await self.refuse_word(Cause.NO_SRQ, SRQ_DB.pack(index=0, srq=other.number))
+        await self.words(srq, other)
         await self.remove(qp)
+
+    async def words(self, srq: Srq, other: Srq) -> None:
+        """Lengths, sizes, strobes, pages and every bit of the word; all faults, mended one by one.
+        What another QP holds stays held.
+        """
+        holder = await self.qp(log2=3)
+        held = await self.hold(holder, 1)
+        before, mark = await self.states(), self.mark
+        index, ahead = srq.index, srq.index + 1 & self.mask
+        good = SRQ_DB.pack(index=index, srq=srq.number)
+        bad = SRQ_DB.pack(index=ahead, srq=srq.number)
+        pages = self.config.num_pages
+        far = SRQ_DB.pack(index=ahead, srq=0xFFFF)
+        strobes = [strb << 16 for strb in (0, 1, 0x7F, 0xFE, 0x0F, 0xF0)]
+        beyond = [1 << bit for bit in range(20) if 1 << bit >= pages]
+        cases: list[tuple[Cause, int, dict[str, int]]] = [
+            *((Cause.BURST, good, {"len": length}) for length in (1, 255)),
+            *((Cause.BAD_SIZE, good, {"size": size}) for size in range(3)),
+            *((Cause.BAD_SIZE, good, {"strb": n}) for n in (*strobes, FULL, 0xFF << 8, 0xFF << 24)),
+            *((Cause.BAD_PAGE, good, {"page": page}) for page in beyond),
+            (Cause.NOT_OWNER, good, {"page": 1}),
+            # All faults, mended one by one.
+            (Cause.BURST, FULL, {"page": pages, "size": 2, "len": 1}),
+            (Cause.BAD_SIZE, FULL, {"page": pages, "size": 2}),
+            (Cause.BAD_PAGE, FULL, {"page": pages}),
+            (Cause.RESERVED_BITS, FULL, {"page": 1}),
+            (Cause.BAD_SRQ, far, {"page": 1}),
+            (Cause.NOT_OWNER, bad, {"page": 1}),
+            (Cause.BAD_INDEX, bad, {}),
+        ]
+        known = {srq.number: Cause.NONE, other.number: Cause.NOT_OWNER}
+        for bit in range(64):
+            word = good ^ 1 << bit
+            if 16 <= bit < 32 or bit >= 48 or self.config.idx_w <= bit < 16:
+                cause = Cause.RESERVED_BITS
+            elif bit < 32:
+                cause = Cause.BAD_INDEX
+            else:
+                outside = word >> 32 >= self.config.num_srq
+                cause = Cause.BAD_SRQ if outside else known.get(word >> 32, Cause.NO_SRQ)
+            cases.append((cause, word, {}))
+        for cause, word, options in cases:
+            await self.refuse(cause, word, offset=REAP, **options)
+        assert await self.states() == before and self.beats(holder, mark) == []
+        await holder.flush()
+        await self.demand_results(holder, held, CANCELED)
+        await other.free()
+        await self.refuse(Cause.NO_SRQ, SRQ_DB.pack(index=0, srq=other.number), offset=REAP)
+        assert await srq.reap() == (0, 0)
 
     async def bad_index(self, srq: Srq, index: int, offset: int) -> None:
         before = await srq.status()
         assert await srq.reap(index) == (2, Cause.BAD_INDEX), offset
         assert await srq.status() == before
 
-    async def refuse_word(self, cause: Cause, word: int) -> None:
-        await self.refuse(cause, word, offset=PageReg.SRQ_DB)
-
 
 @pyuvm.test()
 class ResizeSrqTest(ReceivePostTest):
-    """SRQ-17: up, down and refused, with buffers available, in flight and completed but not reaped,
-    in front of every index; no buffer is lost, none comes twice.
+    """SRQ-17: posts go on while an SRQ is resized: what was accepted is there, in order. Sizes
+    around what is outstanding and the watermark are the subject of test_tour_srq.SrqSizesTour.
     """
 
     async def scenario(self) -> None:
         most = 1 << self.config.srq_log2
         srq = await self.env.host.create_srq(size=most)
         srq.auto_reap = False
-        qp = await self.qp(srq=srq, log2=6)
-        for turn in range(self.mask + 1 if self.mask < 64 else 16):
-            await self.round(srq, qp, most, turn)
-        await self.watermark(srq, most)
-        await self.remove(qp)
-        await self.meeting(srq, most)
-
-    async def round(self, srq: Srq, qp: Qp, most: int, turn: int) -> None:
-        """Three buffers: available, in flight, not reaped; sizes around them."""
-        assert await self.resized(srq, 3) == Result.OK
-        posts = await self.fill(srq, 3)
-        assert (await srq.post_recv()).cause == Cause.QUEUE_FULL
-        for stage in range(4):
-            await self.accounts(srq, (3, 2, 2, 2)[stage], (3, 3, 3, 2)[stage])
-            need = 3 if stage < 3 else 2
-            assert await self.resized(srq, need - 1) == Result.TOO_SMALL, (turn, stage)
-            assert await self.resized(srq, 1) == Result.TOO_SMALL
-            for size in (most, need + 1, need):
-                assert await self.resized(srq, size) == Result.OK
-                assert (await srq.status()).size == size
-            assert (await srq.post_recv()).cause == Cause.QUEUE_FULL
-            if stage == 0:
-                await self.take(qp)
-            elif stage == 1:
-                self.receiver.report(qp.number)
-                await self.demand_received(qp, posts[:1])
-            elif stage == 2:
-                assert await srq.reap() == (0, 0)
-        # Larger: the new slots are there at once; the order is that of the posts.
-        assert await self.resized(srq, 4) == Result.OK
-        posts += await self.fill(srq, 2)
-        assert (await srq.post_recv()).cause == Cause.QUEUE_FULL
-        await self.consume(qp, posts[1:])
-        assert await self.resized(srq, 3) == Result.TOO_SMALL
-        assert await srq.reap() == (0, 0)
-        assert await self.resized(srq, 1) == Result.OK
-        for _ in range(2):
-            posts = await self.fill(srq, 1)
-            assert (await srq.post_recv()).cause == Cause.QUEUE_FULL
-            await self.consume(qp, posts)
+        qp = await self.qp(srq=srq)
+        for offset, size in product(range(24), (2, most)):
+            start = self.harness.cycle + 40 + offset
+            posts = [srq.make_recv() for _ in range(4)]
+            answers = [srq.queue_recv(p, at=start + 5 * n) for n, p in enumerate(posts)]
+            result = await self.result(Cmd.RESIZE_SRQ, srq.number, size)
+            causes = [(await answer).cause for answer in answers]
+            assert set(causes) <= {Cause.NONE, Cause.QUEUE_FULL}
+            taken = [p for p, cause in zip(posts, causes, strict=True) if not cause]
+            assert result in (Result.OK, Result.TOO_SMALL)
+            assert len(taken) == (2 if result == Result.OK and size == 2 else 4), (size, offset)
+            await self.consume(qp, taken)
             assert await srq.reap() == (0, 0)
-        await self.accounts(srq, 0, 0)
+        await self.remove(qp)
 
-    async def watermark(self, srq: Srq, most: int) -> None:
-        """Not below the watermark, armed or not; the size alone disarms nothing."""
-        assert await self.resized(srq, most) == Result.OK
-        await self.fill(srq, 4)
+
+@pyuvm.test()
+class EveryWatermarkTest(TakingTest):
+    """SRQ-09: the event of each SRQ waits for the interrupt port: the query of this one says so,
+    its watermark can not be set, and it can not be destroyed; all others can. Then two in a row, at
+    every distance.
+    """
+
+    async def scenario(self) -> None:
+        users = [await self.shared(1) for _ in range(self.config.num_srq)]
+        srqs, qps = [srq for srq, _ in users], [qp for _, (qp,) in users]
+        for srq in srqs:
+            self.harness.hold(Channel.IRQ)
+            await srq.set_lw(1)
+            assert await self.result(Cmd.SET_SRQ_WATERMARK, srq.number, 1) == Result.BUSY
+            await self.waiting(srqs, {srq})
+            self.harness.hold(Channel.IRQ, False)
+            await srq.wait_events(1)
+            await self.rest(16)
+            await self.waiting(srqs, set())
+            assert await self.result(Cmd.SET_SRQ_WATERMARK, srq.number, 0) == Result.OK
+        self.harness.hold(Channel.IRQ)
+        for n, srq in enumerate(srqs):
+            await srq.set_lw(1)
+            await self.waiting(srqs, set(srqs[: n + 1]))
+        for _ in srqs:
+            self.harness.hold(Channel.IRQ, False)
+            await self.harness.cycles(1)
+            self.harness.hold(Channel.IRQ)
+            await self.rest(16)
+            await self.waiting(srqs, {srq for srq in srqs if len(srq.events) == 1})
+        self.harness.hold(Channel.IRQ, False)
+        for srq in srqs:
+            await srq.wait_events(2)
+        await self.waiting(srqs, set())
+        for gap in GAPS:
+            both = [n % len(srqs) for n in (gap, gap + 1)]
+            for n in both:
+                await self.supply(srqs[n], 1)
+                await srqs[n].set_lw(1)
+            await self.rest(16)
+            calls = [len(srq.events) + (n in both) for n, srq in enumerate(srqs)]
+            at = self.harness.cycle + 64
+            pending = [
+                self.ask(qps[n], 1, at=t)[0] for n, t in zip(both, (at, at + 1 + gap), strict=True)
+            ]
+            await self.answers(pending, TAKEN)
+            await self.rest(16)
+            assert [len(srq.events) for srq in srqs] == calls
+            await self.waiting(srqs, set())
+            for n in both:
+                self.settle(qps[n])
+                assert [int(r.status) for r in await qps[n].recv_cq.wait_results(1)] == [OK]
+                await qps[n].recv_cq.update_consumer_index()
+        for srq, qp in zip(srqs, qps, strict=True):
+            await qp.flush()
+            await qp.destroy()
+            self.harness.hold(Channel.IRQ)
+            await srq.set_lw(1)
+            assert await self.result(Cmd.DESTROY_SRQ, srq.number) == Result.BUSY
+            self.harness.hold(Channel.IRQ, False)
+            await self.rest(16)
+            await srq.free()
+
+    async def waiting(self, srqs: list[Srq], wanted: set[Srq]) -> None:
+        """Events of exactly these wait."""
+        found = {srq for srq in srqs if (await srq.status()).waiting}
+        assert found == wanted, f"SRQs {[srq.number for srq in found]}"
+
+
+@pyuvm.test()
+class TurnsWithEqsTest(TakingTest):
+    """ISO-04: interrupts of SRQs and of EQs that wait together are sent in turns, whichever of the
+    two stands on the port meanwhile.
+    """
+
+    async def scenario(self) -> None:
+        host = self.env.host
+        srqs = [await host.create_srq() for _ in range(min(self.config.num_srq, 3))]
+        qps = [await self.qp(page=page) for page in range(2)]
+        of_srqs = {srq.vector for srq in srqs}
+        for eq_stands in (False, True):
+            for qp in qps:
+                await self.accept(qp, [self.write_post(qp)])
+                assert await qp.cq.arm(ArmType.ANY) == (0, 0)
+            await self.rest()
+            mark = self.mark
+            self.harness.stall(Channel.IRQ, hold=True)
+            eqs, others = list(qps), list(srqs)
+            if eq_stands:
+                self.report(eqs.pop())
+            else:
+                await others.pop().set_lw(1)
+            await self.harness.cycles(100)
+            for qp in eqs:
+                self.report(qp)
+            for srq in others:
+                await srq.set_lw(1)
+            await self.harness.cycles(100)
+            self.harness.stall(Channel.IRQ, hold=False)
+            await self.rest()
+            sent = [record.vector in of_srqs for record in self.of(Interrupt, mark)]
+            left = Counter({True: len(srqs), False: len(qps)})
+            for number, srq_sent in enumerate(sent):
+                left[srq_sent] -= 1
+                if number + 1 < len(sent) and left[not srq_sent]:
+                    assert sent[number + 1] != srq_sent, f"the other kind waited: {sent}"
+            assert not any(left.values()), f"interrupts of SRQs: {sent}"
+            for srq in srqs:
+                assert len(srq.events) == 1, f"{len(srq.events)} events of SRQ {srq.number}"
+                srq.events.clear()
+            for qp in qps:
+                await qp.cq.wait_results(1)
+                await qp.cq.update_consumer_index()
+                assert await qp.cq.callback_return() == (0, 0)
+
+
+@pyuvm.test()
+class OtherQueueTest(TakingTest):
+    """SRQ-16: a QP takes from its own queue down to nothing, by messages and a flush, while an SRQ
+    is armed: no event, and nothing of that SRQ moves. Class: the watermark of an SRQ is compared
+    with a queue that is not its own.
+    """
+
+    async def scenario(self) -> None:
+        srq = await self.env.host.create_srq(0, size=4)
+        user = await self.qp(srq=srq)
+        shared = await self.supply(srq, 4)
         await srq.set_lw(3)
-        assert await self.resized(srq, 4) == Result.OK
+        own = await self.own()
+        await self.serve(own, await self.supply(own, self.depth))
+        assert await self.code(own) == NOT_READY
+        cookies = await self.supply(own, self.depth)
+        await own.flush()
+        await self.demand(own, canceled(cookies))
         status = await srq.status()
-        assert (status.armed, status.watermark, status.size) == (True, 3, 4)
-        qp = await self.qp(srq=srq, log2=4, context=9)
-        srq.auto_reap = True
-        await self.complete(qp, 4)
-        await srq.wait_events(1)
-        await self.accounts(srq, 0, 0)
-        for size, result in ((1, Result.TOO_SMALL), (2, Result.TOO_SMALL), (3, Result.OK)):
-            assert await self.resized(srq, size) == result
-        assert await self.result(Cmd.SET_SRQ_WATERMARK, srq.number, 4) == Result.BAD_SIZE
-        await self.remove(qp)
-        srq.auto_reap = False
-
-    async def meeting(self, srq: Srq, most: int) -> None:
-        """Posts go on while it is resized: what was accepted is there, in order."""
-        assert await self.resized(srq, most) == Result.OK
-        qp = await self.qp(srq=srq, log2=6, context=11)
-        for offset in range(24):
-            for size in (2, most):
-                start = self.harness.cycle + 40 + offset
-                posts = [srq.make_recv() for _ in range(4)]
-                answers = [srq.queue_recv(p, at=start + 5 * n) for n, p in enumerate(posts)]
-                result = await self.resized(srq, size)
-                taken: list[RecvPost] = []
-                for post, answer in zip(posts, answers, strict=True):
-                    cause = (await answer).cause
-                    assert cause in (Cause.NONE, Cause.QUEUE_FULL)
-                    taken += [post] if cause == Cause.NONE else []
-                assert result in (Result.OK, Result.TOO_SMALL)
-                if result == Result.OK and size == 2:
-                    assert len(taken) == 2
-                else:
-                    assert len(taken) == 4, (result, size, offset)
-                await self.consume(qp, taken)
-                assert await srq.reap() == (0, 0)
-        await self.remove(qp)
+        assert (status.completed, status.available, status.armed) == (0, 4, True), status
+        assert srq.events == []
+        await self.serve(user, shared[:2])
+        assert len(srq.events) == 1 and not (await srq.status()).armed

@@ -14,7 +14,7 @@ from typing import Any
 
 from models import codes
 from models.arm.arm import CqConfig, CqModel, Entry, Step, moderation_mode
-from models.codes import ArmType, Cause, CommandResult, CqStatus, ModelError, TraceOp
+from models.codes import ArmType, Cause, CommandResult, CqStatus, TraceOp
 from tb.env.defs import STATE, TRC_CQ_ERROR, TRC_DOORBELL, TRC_PUBLISH
 from tb.env.harness.records import Trace
 from tb.env.scoreboard.context import Check, Context, Left, args_of, look_patience
@@ -76,10 +76,7 @@ class StepChecks(Check):
             before = self._before
             before.assign(model)
             model.now = record.cycle
-            try:
-                step = run(cq, *arguments)
-            except ModelError as error:
-                ctx.fail(str(error), cq, record)
+            step = run(cq, *arguments)
             if step.cause is not Cause.OK:
                 ctx.fail(f"accepted, the model refuses it: {step.cause.name}", cq, record)
             if self._agrees(record, step):
@@ -162,9 +159,7 @@ class StepChecks(Check):
         """False if the step was looked at before."""
         if self._open is not None and self._open[0] is record:
             return False
-        if record.old != self.ctx.state[record.cq]:
-            text = "state before the step differs from the model"
-            self.ctx.differ(text, record, self.ctx.state[record.cq], "old")
+        self.ctx.compare("before", record, self.ctx.state[record.cq])
         return True
 
     def _after(self, record: Trace) -> None:
@@ -280,13 +275,11 @@ class StepChecks(Check):
         """
         ctx = self.ctx
         q = ctx.engine.cqs[record.cq]
-        config = q.config
-        mode = moderation_mode(config.mod_count, config.mod_interval, config.entries)
+        mode = moderation_mode(q.config.mod_count, q.config.mod_interval, q.config.entries)
         if mode is None or not mode.interval or not q.due:
             return
         queues = sum(producer.exists for producer in ctx.engine.producers)
-        # Intervals end with a unit.
-        over = max(q.due_time + (config.mod_interval + 2) * q.mod_tick, ctx.last_command)
+        over = max(_interval_over(q), ctx.last_command)
         if record.cycle > over + look_patience(ctx.params.num_cq, queues):
             waited = record.cycle - q.due_time
             ctx.fail(f"moderated callback waits {waited} cycles, interval over", record.cq, record)
@@ -303,8 +296,7 @@ class StepChecks(Check):
             self.control.create(record)
         else:
             self.control.destroy(record)
-        if record.new != ctx.encode(cq):
-            ctx.differ("state after the step differs from the model", record, ctx.encode(cq))
+        ctx.compare("after", record, ctx.encode(cq))
         self._after(record)
         self.completions.changed(cq)
 
@@ -318,16 +310,14 @@ class StepChecks(Check):
             self.control.expect(record)
             if op == TraceOp.START and cq not in self.completions.not_started:
                 before = 0
-        if record.old != before:
-            ctx.differ("state before the step differs from the model", record, before, "old")
+        ctx.compare("before", record, before)
         if op in _COMMANDED:
             self.control.producer(record)
         elif op == TraceOp.PLACE:
             self.completions.place(record)
         else:
             self.completions.overflow(record)
-        if record.new != (after := ctx.producer_state(cq)):
-            ctx.differ("state after the step differs from the model", record, after)
+        ctx.compare("after", record, ctx.producer_state(cq))
         self.credits.changed(cq)
         if op in _COMMANDED:
             self.completions.changed(cq)
@@ -360,9 +350,12 @@ class StepChecks(Check):
     def _ripe(self, cq: int, now: int) -> bool:
         """Nothing but the engine's look delays the callback."""
         q = self.ctx.engine.cqs[cq]
-        config = q.config
-        mode = moderation_mode(config.mod_count, config.mod_interval, config.entries)
+        mode = moderation_mode(q.config.mod_count, q.config.mod_interval, q.config.entries)
         if mode is None or q.released or not (mode.count or mode.interval) or q.count_reached:
             return True
-        # Intervals end with a unit.
-        return mode.interval and now - q.due_time > (config.mod_interval + 2) * q.mod_tick
+        return mode.interval and now > _interval_over(q)
+
+
+def _interval_over(q: CqModel) -> int:
+    """When the interval of a callback is over for certain: intervals end with a unit."""
+    return q.due_time + (q.config.mod_interval + 2) * q.mod_tick

@@ -8,19 +8,20 @@ object had while the command ran, all others in the one state there is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from models import codes
-from models.codes import CQ_COMMANDS, CommandResult, CqStatus, Life, ModelError, TraceOp
+from models.codes import CQ_COMMANDS, CommandResult, CqStatus, Life, TraceOp
 from models.host.control import check_command
 from models.layouts import CQE_BYTES
 from models.trace import QUERIED, queried
 from tb.env.defs import STATE, TRC_CREATE
 from tb.env.harness.records import Command, Trace
-from tb.env.scoreboard.context import Check, Context, Left, args_of, call_of, steps_left
+from tb.env.scoreboard.context import Context, Object, args_of
 from tb.env.scoreboard.cq.credits import Credits
 from tb.env.scoreboard.cq.entries import CompletionChecks
-from tb.env.scoreboard.explain import Difference, name_of, op_name
+from tb.env.scoreboard.explain import coded, op_name
+from tb.env.scoreboard.host.commands import CommandCheck
 from tb.env.scoreboard.host.doorbells import DoorbellChecks
 from tb.env.scoreboard.host.memory import MemoryChecks
 
@@ -36,12 +37,7 @@ _COMMAND_OF = {
 }
 
 
-def _unused(_: int) -> bool:
-    """No queue pair names it."""
-    return False
-
-
-class CqCommands(Check):
+class CqCommands(CommandCheck):
     """Commands on completion queues and event queues, and their steps. Unknown codes are theirs,
     too.
     """
@@ -55,17 +51,15 @@ class CqCommands(Check):
         credits_: Credits,
         doorbells: DoorbellChecks,
         memory: MemoryChecks,
-        used: Callable[[int], bool] = _unused,
+        used: Callable[[int], bool],
     ) -> None:
         """``used``: tells whether a queue pair names a CQ."""
-        self.ctx = ctx
+        super().__init__(ctx, _objects)
         self.completions = completions
         self.credits = credits_
         self.doorbells = doorbells
         self.memory = memory
         self.used = used
-        #: Steps of the command in flight.
-        self.seen: list[Trace] = []
 
     # -- steps -------------------------------------------------------------------------------------
 
@@ -134,10 +128,7 @@ class CqCommands(Check):
             else:
                 self._begin(command, record)
         else:
-            try:
-                ctx.engine.stop(cq)
-            except ModelError as error:
-                ctx.fail(str(error), cq, record)
+            ctx.engine.stop(cq)
             self.completions.stop(cq)
         self.seen.append(record)
 
@@ -171,14 +162,9 @@ class CqCommands(Check):
             ctx.solicited[cq] = 0
         self.seen.append(record)
 
-    def left(self) -> Iterator[Left]:
-        """Steps whose command has not ended."""
-        return steps_left(self.seen)
-
     # -- commands ----------------------------------------------------------------------------------
 
     def command(self, record: Command) -> None:
-        """A command that ended, at its place in the stream."""
         ctx = self.ctx
         args = args_of(record)
         code = codes.Command(record.code) if record.code in codes.CQ_COMMANDS else None
@@ -191,7 +177,6 @@ class CqCommands(Check):
 
     def _check_steps(self, record: Command, code: codes.Command | None, steps: set[int]) -> None:
         """The steps that a command must have left."""
-        number = record.args[0]
         must: set[int] = set()
         may: set[int] = set()
         if record.result == OK and code is codes.Command.CREATE_CQ:
@@ -201,12 +186,8 @@ class CqCommands(Check):
         elif record.result in (OK, PENDING) and code is codes.Command.DESTROY_CQ:
             must, may = {TraceOp.DESTROY}, {TraceOp.DESTROY, TraceOp.STOP}
         if not must <= steps <= may:
-            self._fail(
-                record,
-                f"left the steps {sorted(TraceOp(op).name for op in steps)}, expected "
-                f"{sorted(TraceOp(op).name for op in must)}",
-                number,
-            )
+            left, right = (sorted(TraceOp(op).name for op in ops) for ops in (steps, must))
+            self.wrong(record, f"left the steps {left}, expected {right}")
 
     def _check_result(self, record: Command, expected: CommandResult) -> None:
         result = record.result
@@ -218,8 +199,8 @@ class CqCommands(Check):
                 return
         elif result == expected:
             return
-        diff = Difference("result", name_of(CommandResult, result), expected.name)
-        self._fail(record, f"answered {result:#x}, expected {expected!r}", record.args[0], diff)
+        diff = coded("result", CommandResult, result, expected)
+        self.wrong(record, f"answered {result:#x}, expected {expected!r}", diff)
 
     def _refusal_right(self, record: Command) -> bool:
         """Was there a moment for this refusal of a resize while the command ran?"""
@@ -252,18 +233,18 @@ class CqCommands(Check):
         elif code is codes.Command.RESIZE_EQ:
             model = ctx.engine.eqs[number]
             if model.leaving:
-                self._fail(record, f"answered; CQs {model.leaving} write to the old ring")
+                self.wrong(record, f"answered; CQs {model.leaving} write to the old ring")
             at = model.prod + (record.outs[0] - model.prod) % (1 << ctx.params.idx_w)
             if at - model.prod <= len(model.waiting):
                 self.memory.switch_at(number, at, args.ring(0).base, args.log2)
             elif (model.ring.base, model.ring.log2) != (args.ring(0).base, args.log2):
-                self._fail(record, f"switch index {record.outs[0]}, {model.prod} entries so far")
+                self.wrong(record, f"switch index {record.outs[0]}, {model.prod} entries so far")
             elif ctx.params.index(model.ring.origin) != record.outs[0]:
-                self._fail(record, f"switch index {record.outs[0]}, was {model.ring.origin}")
+                self.wrong(record, f"switch index {record.outs[0]}, was {model.ring.origin}")
         elif code is codes.Command.RESIZE_CQ:
             ring = ctx.engine.producers[number].ring
             if record.outs[0] != ctx.params.index(ring.origin):
-                self._fail(record, f"switch index {record.outs[0]}, was {ring.origin}", number)
+                self.wrong(record, f"switch index {record.outs[0]}, was {ring.origin}")
             ctx.engine.cqs[number].resize(ring.entries)
         elif code is codes.Command.MODIFY_CQ:
             ctx.engine.modify(number, args.config)
@@ -289,7 +270,7 @@ class CqCommands(Check):
         if not any(
             seen == [queried(s), STATE["prod"].get(s), STATE["cons"].get(s)] for s in states
         ) and not self._gap(cq, start):
-            self._fail(record, f"OUT0 to OUT2 {outs[:3]}, expected {expected[:3]}", cq)
+            self.wrong(record, f"OUT0 to OUT2 {outs[:3]}, expected {expected[:3]}")
         pairs = self.credits.since(cq, start)
         log = list(self.credits.log[cq])
         extra = self.credits.in_flight(cq)
@@ -297,9 +278,9 @@ class CqCommands(Check):
             outs[3] == ctx.params.index(alloc) and held <= outs[4] <= held + extra
             for alloc, held in pairs
         ) and not (len(log) == log_size(log) and log[0][0] >= start):
-            self._fail(record, f"OUT3, OUT4 {outs[3:5]}, expected {expected[3:5]}", cq)
+            self.wrong(record, f"OUT3, OUT4 {outs[3:5]}, expected {expected[3:5]}")
         if [outs[0] & ~QUERIED, outs[5]] != [expected[0] & ~QUERIED, expected[5]]:
-            self._fail(record, f"OUT0, OUT5 {outs}, expected {expected[:6]}", cq)
+            self.wrong(record, f"OUT0, OUT5 {outs}, expected {expected[:6]}")
 
     def _gap(self, cq: int, start: int) -> bool:
         """The history does not reach back to the beginning of the window."""
@@ -319,16 +300,12 @@ class CqCommands(Check):
             record.outs[2],
             record.outs[3],
         ) != (expected[0], expected[2], expected[3]):
-            self._fail(record, f"OUT0 to OUT3 {record.outs[:4]}, expected {expected[:4]}")
+            self.wrong(record, f"OUT0 to OUT3 {record.outs[:4]}, expected {expected[:4]}")
 
-    def _fail(
-        self, record: Command, text: str, cq: int | None = None, diff: Difference | None = None
-    ) -> None:
-        is_cq = record.code >= codes.Command.CREATE_CQ and cq is not None
-        known = is_cq or record.code not in CQ_COMMANDS
-        obj = None if known else ("EQ", record.args[0])
-        text = f"{call_of(record)}: {text}"
-        self.ctx.fail(text, cq if is_cq else None, diff=diff, obj=obj)
+
+def _objects(record: Command) -> list[Object]:
+    of_eq = record.code in CQ_COMMANDS and record.code < codes.Command.CREATE_CQ
+    return [("EQ" if of_eq else "CQ", record.args[0])] if record.code in CQ_COMMANDS else []
 
 
 def log_size(log: list[tuple[int, int, int]]) -> int:

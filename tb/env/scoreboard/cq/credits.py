@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from models import codes
 from models.codes import CqStatus, Life
@@ -23,18 +24,16 @@ _NONE = -(1 << 20)
 _CHANGING = (codes.Command.CREATE_CQ, codes.Command.RESIZE_CQ, codes.Command.DESTROY_CQ)
 
 
+@dataclass(eq=False)
 class _Request:
-    __slots__ = ("cq", "cycle", "early", "epoch", "high", "legal", "low", "wanted")
-
-    def __init__(self, cycle: int, cq: int, wanted: int, legal: bool) -> None:
-        self.cycle = cycle
-        self.cq = cq
-        self.wanted = wanted
-        self.legal = legal
-        self.early = False  # its credits were used before its answer
-        self.epoch = 0
-        self.low = _UNLIMITED
-        self.high = _NONE
+    cycle: int
+    cq: int
+    wanted: int
+    legal: bool
+    early: bool = False  # its credits were used before its answer
+    epoch: int = 0
+    low: int = _UNLIMITED
+    high: int = _NONE
 
     def __str__(self) -> str:
         return f"credit request of cycle {self.cycle} ({self.wanted} of CQ {self.cq})"
@@ -124,7 +123,6 @@ class PortCredits(Credits):
     def __init__(self, ctx: Context) -> None:
         super().__init__(ctx)
         self.waiting: deque[_Request] = deque()
-        self.answers = 0
         self._open: dict[int, deque[_Request]] = {}
         self._epoch = [0] * ctx.params.num_cq
 
@@ -141,7 +139,6 @@ class PortCredits(Credits):
             self._open.setdefault(cq, deque()).append(request)
 
     def changed(self, cq: int) -> None:
-        """The state of a CQ changed."""
         waiting = self._open.get(cq)
         if waiting:
             room = self.room(cq)
@@ -164,17 +161,20 @@ class PortCredits(Credits):
                 ctx.fail(f"{request}: granted, at most {max(request.high, 0)} were free", cq)
         elif request.early:
             ctx.fail(f"{request}: refused, but a completion used its credit", cq)
-        elif request.low >= request.wanted and not self._excused(request):
+        elif request.low >= request.wanted and not self.excused(
+            cq, request.cycle, request.wanted, request.low
+        ):
             ctx.fail(f"{request}: refused, at least {request.low} were free", cq)
         self.waiting.popleft()
-        self.answers += 1
         if request.legal:
-            self._leave(request)
+            waiting = self._open[cq]
+            waiting.popleft()
+            if not waiting:
+                del self._open[cq]
             if record.granted and not request.early:
                 self._hold(request)
 
     def use_early(self, cq: int) -> bool:
-        """A completion uses a credit whose answer is still on its way; False if there is none."""
         for request in self._open.get(cq, ()):
             if not request.early and request.high >= request.wanted:
                 request.early = True
@@ -183,7 +183,6 @@ class PortCredits(Credits):
         return False
 
     def created(self, cq: int) -> None:
-        """A CQ begins a new life: grants of the old one are void."""
         self._epoch[cq] += 1
         super().created(cq)
         for request in self._open.get(cq, ()):
@@ -209,15 +208,6 @@ class PortCredits(Credits):
                 other.low -= request.wanted
                 other.high -= request.wanted
             behind = behind or other is request
-
-    def _leave(self, request: _Request) -> None:
-        waiting = self._open[request.cq]
-        waiting.popleft()
-        if not waiting:
-            del self._open[request.cq]
-
-    def _excused(self, request: _Request) -> bool:
-        return self.excused(request.cq, request.cycle, request.wanted, request.low)
 
     def left(self) -> Iterator[Left]:
         """Requests without an answer."""

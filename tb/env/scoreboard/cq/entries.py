@@ -10,16 +10,16 @@ several refusable lanes a step placed is open until the entry is written.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from models.codes import ModelError
 from models.cq.entries import Cqe, phase_of, with_phase
-from models.cq.queue import Placement
+from models.cq.queue import PlacedEntry, Placement
 from models.layouts import CQE_BYTES, LINE_BYTES
 from tb.env.defs import PSTATE, TRC_PLACE, Cause, Kind, Reg
 from tb.env.harness.records import Completion, MemWrite, Trace
-from tb.env.scoreboard.context import Check, Context, Left, LogEntry
+from tb.env.scoreboard.context import Check, Context, Left
 from tb.env.scoreboard.cq.credits import Credits
 from tb.env.scoreboard.cq.order import Lane, Order
 
@@ -48,8 +48,6 @@ class CompletionChecks(Check):
         self.orders = [Order() for _ in range(num_cq)]
         #: Overflows whose error step has not come.
         self.overflows = [0] * num_cq
-        #: What the error log must say of overflows: cause, kind, object, detail.
-        self.log: list[LogEntry] = []
         #: CQ and index of its next entry, of each that was destroyed.
         self.stopped: set[tuple[int, int]] = set()
         #: CQs that were created but not started: they still refuse everything.
@@ -165,10 +163,6 @@ class CompletionChecks(Check):
         """Entries, by the steps."""
         return {Reg.CNT_CPL_PLACED: self.placed}
 
-    def logged(self) -> list[LogEntry]:
-        """Overflows."""
-        return self.log
-
     # -- steps -------------------------------------------------------------------------------------
 
     def place(self, record: Trace) -> None:
@@ -188,12 +182,7 @@ class CompletionChecks(Check):
             entries = ctx.engine.place(cq, lanes, returned)
         except ModelError as error:
             ctx.fail(f"{placed} placed: {error}", cq, record)
-        ctx.classes[cq] += [entry.solicited for entry in entries]
-        if open_:
-            self._assign(cq, open_)
-        self.placed += placed
-        self.changed(cq)
-        self.credits.note(cq)
+        self._placed(cq, entries, open_)
 
     def overflow(self, record: Trace) -> None:
         """OVERFLOW: a lane found no free entry."""
@@ -209,12 +198,16 @@ class CompletionChecks(Check):
             entries = ctx.engine.overflow(cq, lanes)
         except ModelError as error:
             ctx.fail(f"OVERFLOW: {error}", cq, record)
-        ctx.classes[cq] += [entry.solicited for entry in entries]
-        if open_:
-            self._assign(cq, open_)
-        self.placed += placed
         self.overflows[cq] += 1
-        self.log.append((Cause.CQ_OVERFLOW, Kind.CQ, cq, PSTATE["alloc"].get(record.new)))
+        ctx.log.append((Cause.CQ_OVERFLOW, Kind.CQ, cq, PSTATE["alloc"].get(record.new)))
+        self._placed(cq, entries, open_)
+
+    def _placed(self, cq: int, entries: Sequence[PlacedEntry], likely: dict[int, Lane]) -> None:
+        """New entries; ``likely``: the lanes of open ones."""
+        self.ctx.classes[cq] += [entry.solicited for entry in entries]
+        if likely:
+            self._assign(cq, likely)
+        self.placed += len(entries)
         self.changed(cq)
         self.credits.note(cq)
 

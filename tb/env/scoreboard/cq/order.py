@@ -11,20 +11,18 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
 
 
+@dataclass(eq=False)
 class Lane:
-    """A completion that arrived."""
+    """A completion that arrived. ``number`` grows from lane to lane."""
 
-    __slots__ = ("cycle", "data", "number", "refusable", "silent")
-
-    def __init__(self, cycle: int, data: int, silent: bool, number: int) -> None:
-        self.cycle = cycle
-        self.data = data
-        self.silent = silent
-        #: Grows from lane to lane.
-        self.number = number
-        self.refusable = False
+    cycle: int
+    data: int
+    silent: bool
+    number: int
+    refusable: bool = False
 
 
 #: Number of the newest lane decided, silent ones that the step has yet to take.

@@ -55,7 +55,6 @@ class PostCredits(Credits):
             self.changed(cq)
 
     def changed(self, cq: int) -> None:
-        """The state of a CQ changed."""
         engine = self.ctx.engine
         producer, q = engine.producers[cq], engine.cqs[cq]
         if not producer.exists or producer.stopped or q.life is not Life.READY:
@@ -92,16 +91,6 @@ class PostCredits(Credits):
             least = granted + others + wanted
             if any(m.error != 1 and m.space < least for m in self.moments(cq, since)):
                 found.add(Cause.NO_CREDIT)
-        return found
-
-    def errors(self, cq: int, since: int) -> set[Cause]:
-        """The same for what holds its credits already: OK, or CQ_ERROR, or both."""
-        found: set[Cause] = set()
-        for moment in self.moments(cq, since):
-            if moment.error:
-                found.add(Cause.CQ_ERROR)
-            if moment.error != 1:
-                found.add(Cause.OK)
         return found
 
     def moments(self, cq: int, since: int) -> Iterator[_Moment]:

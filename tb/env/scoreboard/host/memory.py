@@ -17,7 +17,7 @@ from models.codes import CommandResult, ModelError
 from models.layouts import LINE_BYTES
 from tb.env.defs import EQE, Cause, Kind, Reg
 from tb.env.harness.records import Interrupt, MemResponse, MemWrite, Trace
-from tb.env.scoreboard.context import Check, Context, Left, LogEntry, args_of
+from tb.env.scoreboard.context import Check, Context, Left, args_of
 from tb.env.scoreboard.cq.entries import CompletionChecks
 from tb.env.scoreboard.host.doorbells import WRITE_LATE, DoorbellChecks
 
@@ -51,8 +51,6 @@ class MemoryChecks(Check):
         self.doorbells = doorbells
         self.strays = 0
         self.errors = 0  # answers other than OKAY to writes that were there
-        #: What the error log must say of answers: cause, kind, object, detail.
-        self.log: list[LogEntry] = []
         self.writes = 0
         self.events = 0  # of them those of event entries
         self.interrupts = 0
@@ -200,21 +198,21 @@ class MemoryChecks(Check):
             if not pins.failed:
                 pins.acked += count
             if not okay:
-                self.log.append((Cause.CQE_WRITE_ERROR, Kind.CQ, number, 0))
+                self.ctx.log.append((Cause.CQE_WRITE_ERROR, Kind.CQ, number, 0))
         elif side == 1 and number < ctx.params.num_eq and ctx.engine.eqs[number].writing:
             event = ctx.engine.eqe_response(number, okay)
             if not okay:
                 last = event.attempt == MAX_ATTEMPTS
                 cause = Cause.EQ_FAILED if last else Cause.EQE_WRITE_ERROR
                 index = ctx.params.index(event.index if last else event.callback.snap)
-                self.log.append((cause, Kind.CQ, event.cq, index))
+                self.ctx.log.append((cause, Kind.CQ, event.cq, index))
             if self._pin_answer(number, okay):
                 self.acked[number].append(record.cycle)
                 self.owed.add(number)
                 self.vectors[number].add(ctx.engine.eqs[number].vector)
         else:
             self.strays += 1
-            self.log.append((Cause.STRAY_B, Kind.PORT, 0, 0))
+            self.ctx.log.append((Cause.STRAY_B, Kind.PORT, 0, 0))
             return
         self.errors += not okay
 
@@ -332,10 +330,6 @@ class MemoryChecks(Check):
             Reg.CNT_WRITE_ERRORS: self.errors,
             Reg.CNT_STRAY_B: self.strays,
         }
-
-    def logged(self) -> list[LogEntry]:
-        """Errors and strays."""
-        return self.log
 
     # -- life --------------------------------------------------------------------------------------
 

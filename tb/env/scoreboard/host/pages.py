@@ -8,11 +8,11 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections import defaultdict, deque
 from collections.abc import Iterator
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from models.layouts import PAGE_BYTES
 from tb.env.harness.records import DoorbellRequest, DoorbellResponse
-from tb.env.scoreboard.context import Check, Context, Left
+from tb.env.scoreboard.context import Check, Context, Left, Object
 from tb.env.scoreboard.explain import Difference
 
 P = TypeVar("P", bound="Pending")
@@ -20,8 +20,6 @@ P = TypeVar("P", bound="Pending")
 
 class Pending:
     """A write without an answer. ``decided``: no later state counts for it."""
-
-    __slots__ = ("check", "decided", "request")
 
     def __init__(self, check: PageCheck, request: DoorbellRequest) -> None:
         self.check = check
@@ -43,6 +41,10 @@ class PageCheck(Check):
     @abstractmethod
     def passed(self, pending: Pending) -> None:
         """A later write has had its turn, and so has this one."""
+
+    @abstractmethod
+    def wrong(self, pending: Pending, text: str, diff: Difference | None = None) -> NoReturn:
+        """Something about a write is wrong."""
 
     def may_answer(self, pending: Pending, record: DoorbellResponse) -> None:
         """Looks up what the answer is judged by; raises NeedCommandError if that is not known."""
@@ -87,8 +89,8 @@ class PageWrites(Check):
         ):
             if got != want:
                 diff = Difference(field, f"{got:#x}", f"{want:#x}")
-                obj = ("doorbell page", asked.addr // PAGE_BYTES)
-                self.ctx.fail("the write is not that of the sequence's item", diff=diff, obj=obj)
+                objs: list[Object] = [("doorbell page", asked.addr // PAGE_BYTES)]
+                self.ctx.fail("the write is not that of the sequence's item", diff=diff, objs=objs)
 
     def response(self, record: DoorbellResponse) -> None:
         """A write was answered."""
@@ -98,8 +100,13 @@ class PageWrites(Check):
         pending.check.may_answer(pending, record)
         self.waiting.popleft()
         self._by_kind[type(pending)].popleft()
-        self.ctx.rules = pending.check.rules
-        pending.check.response(pending, record)
+        check, request = pending.check, pending.request
+        self.ctx.rules = check.rules
+        if record.axi_id != request.axi_id:
+            check.wrong(pending, f"answered with ID {record.axi_id:#x}, not {request.axi_id:#x}")
+        if record.resp != (2 if record.cause else 0):
+            check.wrong(pending, f"response {record.resp} with cause {record.cause:#x}")
+        check.response(pending, record)
 
     def passed(self, last: Pending, *kinds: type[Pending]) -> None:
         """A write has had its turn, and so has everything in front of it of these kinds; default:

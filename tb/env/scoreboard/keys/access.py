@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from models.codes import LogCause, Verdict
 from models.keys.window_types import CheckRequest
 from tb.env.defs import TRC_CHECK, VERDICT, Reg
 from tb.env.harness.records import AccessCheck, AccessVerdict, Trace
-from tb.env.scoreboard.context import Check, Left, LogEntry
+from tb.env.scoreboard.context import Check, Left
 from tb.env.scoreboard.explain import Difference, name_of
 from tb.env.scoreboard.keys.context import OBJECT, KeyContext
 from tb.env.scoreboard.post.context import LAG, OPEN
@@ -27,19 +28,18 @@ from tb.env.scoreboard.post.retire import QP_KIND
 BOUND = 6
 
 
+@dataclass(eq=False)
 class _Waiting:
     """A check without a verdict."""
 
-    __slots__ = ("code", "cycle", "decidable", "passed", "refusable", "request", "told", "told_at")
-
-    def __init__(self, request: CheckRequest, cycle: int) -> None:
-        self.request = request
-        self.cycle = cycle
-        self.refusable = False
-        self.decidable = False  # at some time its QP's state let its key decide
-        self.told = self.told_at = 0  # its verdict, before its step
-        self.code: int | None = None  # of its step
-        self.passed = False  # a later one has had its step
+    request: CheckRequest
+    cycle: int
+    refusable: bool = False
+    decidable: bool = False  # at some time its QP's state let its key decide
+    told: int = 0  # its verdict, before its step, and when
+    told_at: int = 0
+    code: int | None = None  # of its step
+    passed: bool = False  # a later one has had its step
 
     def __str__(self) -> str:
         return f"verdict for the check of cycle {self.cycle} ({self.request})"
@@ -55,10 +55,7 @@ class AccessChecks(Check):
         self.requests: deque[_Waiting] = deque()
         #: Checks with a verdict whose steps have not come.
         self.stepless: deque[_Waiting] = deque()
-        self.checks = 0
         self.codes: Counter[int] = Counter()
-        #: What the error log gets by checks: cause, kind, object, detail.
-        self.log: list[LogEntry] = []
         #: Since then nothing has stalled the verdicts.
         self.free_since = 0
         self._latest = -1
@@ -70,7 +67,6 @@ class AccessChecks(Check):
         waiting = _Waiting(CheckRequest.decode(record.data), record.cycle)
         self._look(waiting)
         self.requests.append(waiting)
-        self.checks += 1
 
     def _look(self, waiting: _Waiting) -> None:
         may = self._may(waiting.request)
@@ -127,7 +123,7 @@ class AccessChecks(Check):
         kc.model.checks += 1
         if code != Verdict.GRANTED:
             kc.model.checks_refused += 1
-            self.log.append((LogCause.CHECK_REFUSED, QP_KIND, request.qp, code))
+            self.kc.ctx.log.append((LogCause.CHECK_REFUSED, QP_KIND, request.qp, code))
         self._timely(record, waiting)
 
     def _hand_on(self, waiting: _Waiting) -> bool:
@@ -191,7 +187,6 @@ class AccessChecks(Check):
         self.free_since = max(self.free_since, cycle)
 
     def tick(self) -> None:
-        """Time has passed."""
         if self.stepless and self.kc.ctx.cycle - self.stepless[0].told_at > LAG:
             waiting = self.stepless[0]
             text = f"verdict {waiting.told:#x} of cycle {waiting.told_at} for {waiting.request}"
@@ -214,7 +209,3 @@ class AccessChecks(Check):
         """Checks."""
         model = self.kc.model
         return {Reg.CNT_CHECKS: model.checks, Reg.CNT_CHECKS_REFUSED: model.checks_refused}
-
-    def logged(self) -> list[LogEntry]:
-        """Checks that were not granted."""
-        return self.log

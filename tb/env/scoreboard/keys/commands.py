@@ -9,11 +9,10 @@ command ran.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import NoReturn
+from collections.abc import Callable
 
 from models import codes
-from models.codes import RECEIVE_COMMANDS, WINDOW_COMMANDS, CommandResult, ModelError
+from models.codes import RECEIVE_COMMANDS, WINDOW_COMMANDS, CommandResult
 from models.host.control import Args
 from models.keys.window_control import REMOVED_COMMANDS, decode_window
 from models.layouts import NO_QP, WINDOW_BIT
@@ -21,8 +20,9 @@ from models.receive.receive import RecvReply
 from models.receive.receive_control import decode_receive, region_config_of
 from tb.env.defs import MR, MR_STATE
 from tb.env.harness.records import Command, Trace
-from tb.env.scoreboard.context import Check, Left, args_of, call_of, steps_left
-from tb.env.scoreboard.explain import Difference, name_of
+from tb.env.scoreboard.context import Object, args_of
+from tb.env.scoreboard.explain import coded
+from tb.env.scoreboard.host.commands import CommandCheck
 from tb.env.scoreboard.keys.context import OBJECT, KeyContext
 
 _WINDOWS = WINDOW_COMMANDS
@@ -33,18 +33,17 @@ _SILENT = (codes.Command.DEREGISTER_MR, codes.Command.CLOSE_MW, codes.Command.RE
 _NAMES: dict[int, str] = {int(c): c.name for c in (*RECEIVE_COMMANDS, *WINDOW_COMMANDS)}
 
 
-class KeyCommands(Check):
+class KeyCommands(CommandCheck):
     """Commands of regions and windows, and removal."""
 
     rules = "MW-01, MW-03, MW-08, MW-11, ISO-02"
 
     def __init__(self, kc: KeyContext) -> None:
+        super().__init__(kc.ctx, self._objects)
         self.kc = kc
-        self.ctx = kc.ctx
         #: Called when the device is removed.
         self.listeners: tuple[Callable[[], None], ...] = ()
-        #: Step of lane 8 of the command in flight, and the model's reply.
-        self.seen: list[Trace] = []
+        #: The model's reply to the command in flight, if it has a step.
         self._reply: RecvReply | None = None
 
     # -- steps -------------------------------------------------------------------------------------
@@ -70,9 +69,9 @@ class KeyCommands(Check):
         number = args.number & OBJECT
         if code in _WINDOWS:
             number |= WINDOW_BIT if code >= codes.Command.CREATE_MW else 0
-        window = kc.table.windows[number ^ WINDOW_BIT] if self._is_window(number) else None
-        bound = [window.region] if window is not None and window.valid else []
         if number & WINDOW_BIT and number ^ WINDOW_BIT < kc.params.num_mw:
+            window = kc.table.windows[number ^ WINDOW_BIT]
+            bound = [window.region] if window is not None and window.valid else []
             kc.changing(number, *bound)
         elif number < kc.params.num_mr:
             kc.changing(number)
@@ -91,17 +90,11 @@ class KeyCommands(Check):
         self.seen.append(record)
         self._reply = reply
 
-    def _is_window(self, number: int) -> bool:
-        return bool(number & WINDOW_BIT) and number ^ WINDOW_BIT < self.kc.params.num_mw
-
     def removes(self, record: Trace) -> None:
         """REMOVED."""
         kc = self.kc
         self._command_of(record, codes.Command.REMOVE_DEVICE)
-        try:
-            step = kc.table.remove()
-        except ModelError as error:
-            kc.fail_step(str(error), record)
+        step = kc.table.remove()
         if record.operand or record.old or record.new:
             kc.fail_step("REMOVED with an operand or a state", record)
         kc.steps += 1
@@ -117,40 +110,30 @@ class KeyCommands(Check):
         if not self.kc.table.removed or self.seen or record.code not in REMOVED_COMMANDS:
             return False
         if stepped:
-            self._wrong_key(record, "MW-09: executed, although the device is removed")
+            self.wrong(record, "MW-09: executed, although the device is removed")
         if record.result != CommandResult.CMD_DEVICE_REMOVED:
-            text = f"MW-09: answered {record.result:#x}, right would be: CMD_DEVICE_REMOVED"
-            got = name_of(CommandResult, record.result)
-            self._wrong_key(record, text, Difference("result", got, "CMD_DEVICE_REMOVED"))
+            diff = coded("result", CommandResult, record.result, CommandResult.CMD_DEVICE_REMOVED)
+            text = f"MW-09: answered {record.result:#x}, right would be: {diff.want}"
+            self.wrong(record, text, diff)
         return True
 
-    def left(self) -> Iterator[Left]:
-        """Steps whose command has not ended."""
-        return steps_left(self.seen)
-
-    def _wrong_key(self, record: Command, text: str, diff: Difference | None = None) -> NoReturn:
-        code, number = record.code, None
-        if code in _WINDOWS or code in _REGIONS:
+    def _objects(self, record: Command) -> list[Object]:
+        code = record.code
+        if (code in _WINDOWS or code in _REGIONS) and code != codes.Command.REMOVE_DEVICE:
             window = code in _WINDOWS and code >= codes.Command.CREATE_MW
             limit = self.kc.params.num_mw if window else self.kc.params.num_mr
-            if record.args[0] < limit and code != codes.Command.REMOVE_DEVICE:
-                number = record.args[0] | (WINDOW_BIT if window else 0)
-        self.kc.fail(f"{call_of(record)}: {text}", number, diff=diff)
+            if record.args[0] < limit:
+                return [("window" if window else "region", record.args[0])]
+        return []
 
     def command(self, record: Command) -> None:
-        """A command that ended, at its place in the stream."""
         if self.seen:
             assert self._reply is not None
             outs = self._reply.out
             if record.code not in _SILENT and record.outs != outs:
-                self._wrong_key(record, f"outputs {record.outs}, expected {outs}")
+                self.wrong(record, f"outputs {record.outs}, expected {outs}")
             return
-        allowed = self._key_results(record, args_of(record))
-        if record.result not in allowed:
-            names = ", ".join(sorted(result.name for result in allowed)) or "a step"
-            text = f"answered {record.result:#x}, right would be: {names}"
-            diff = Difference("result", name_of(CommandResult, record.result), names)
-            self._wrong_key(record, text, diff)
+        self.must_answer(record, self._key_results(record, args_of(record)))
         if not record.result:
             self._query_key(record)
 
@@ -189,7 +172,7 @@ class KeyCommands(Check):
         # Of an object that has never been valid the key and what its command gave count.
         if not any(self._shows(record.outs, view, bool(window)) for view in views):
             right = " or ".join(str(view) for view in views)
-            self._wrong_key(record, f"outputs {record.outs}, expected {right}")
+            self.wrong(record, f"outputs {record.outs}, expected {right}")
 
     @staticmethod
     def _shows(outs: tuple[int, ...], view: tuple[int, ...], window: bool) -> bool:

@@ -6,7 +6,7 @@ seen, connections that a failure is to end, how to fail.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from typing import NoReturn
 
 from models.codes import Status, TraceOp, Verdict
@@ -16,15 +16,8 @@ from models.keys.window_types import KeyState, KeyStep
 from models.layouts import WINDOW_BIT
 from tb.env.defs import KEY, KSTATE, TRC_BIND, TRC_CHECK, TRC_INVALIDATE, Reg
 from tb.env.harness.records import Trace
-from tb.env.scoreboard.context import HISTORY, SHOWN, Check, Left
-from tb.env.scoreboard.explain import (
-    Difference,
-    describe,
-    describe_step,
-    differences,
-    name_of,
-    object_name,
-)
+from tb.env.scoreboard.context import HISTORY, Check, Left, Teller, latest
+from tb.env.scoreboard.explain import Difference, describe, name_of, object_name
 from tb.env.scoreboard.post.context import LAG, OPEN
 from tb.env.scoreboard.receive.context import ReceiveContext
 
@@ -55,6 +48,11 @@ class KeyContext(Check):
         self.table: KeyTable = rc.windows.table
         for rq in rc.rqs:
             rq.defers = True
+        self.ctx.tellers += [
+            Teller("region", WINDOW_BIT, self._tell),
+            Teller("window", WINDOW_BIT, lambda number: self._tell(number | WINDOW_BIT)),
+            Teller("QP", self.params.num_qp, self._tell_qp),
+        ]
         self.steps = 0
         #: Latest steps, by object (bits 11:0 of its keys), and the state that the last one showed.
         self.history: dict[int, deque[Trace]] = {}
@@ -81,41 +79,31 @@ class KeyContext(Check):
         step: Trace | None = None,
         *,
         diff: Difference | None = None,
-        more: Iterable[str] = (),
     ) -> NoReturn:
-        """Raise, with everything that helps to find the cause; ``number``: of the object. See
-        ``Context.fail``.
-        """
-        lines = list(more)
-        if step is not None:
-            lines.append(f"  step of the engine: {describe_step(step)}")
-            lines.append(f"    state before: {describe(step.lane, step.old)}")
-        if number is not None:
-            lines.append(f"  in the model: {describe(8, self.table.state(number).encode())}")
-            recent = list(self.history.get(number, ()))[-SHOWN:]
-            lines += ["  last steps:", *(f"    {describe_step(s)}" for s in recent)]
-            lines += [] if recent else ["    none"]
-        if qp is not None and qp < len(self.qpc.qps):
-            model = self.qpc.qps[qp]
-            guarded = "guarded" if self.guarded(qp) else "not guarded"
-            lines.append(f"  QP {qp} {model.state.name}, {guarded}, zone {model.zone}")
-        obj = ("QP", qp) if qp is not None else None
-        if number is not None:
-            obj = object_name(number)
-            text = text if qp is None else f"QP {qp}: {text}"
-        self.ctx.fail(text, obj=obj, diff=diff, more=lines)
+        """See ``Context.fail``; ``number``: bits 11:0 of the key of an object."""
+        if number is not None and qp is not None:
+            text = f"QP {qp}: {text}"
+        self.ctx.fail(text, step=step, objs=self._of(number, qp), diff=diff)
+
+    @staticmethod
+    def _of(number: int | None, qp: int | None) -> list[tuple[str, int | None]]:
+        objs: list[tuple[str, int | None]] = [] if number is None else [object_name(number)]
+        return objs if qp is None else [*objs, ("QP", qp)]
 
     def fail_step(
-        self,
-        text: str,
-        step: Trace,
-        number: int | None = None,
-        diff: Difference | None = None,
-        more: Iterable[str] = (),
+        self, text: str, step: Trace, number: int | None = None, diff: Difference | None = None
     ) -> NoReturn:
         """The same for a step."""
         qp = step.cq if step.cq < self.params.num_qp else None
-        self.fail(text, number, qp, step, diff=diff, more=more)
+        self.fail(text, number, qp, step, diff=diff)
+
+    def _tell(self, number: int) -> list[str]:
+        state = describe(8, self.table.state(number).encode())
+        return [f"  in the model: {state}", *latest(self.history.get(number, ()))]
+
+    def _tell_qp(self, qp: int) -> list[str]:
+        model, guarded = self.qpc.qps[qp], "guarded" if self.guarded(qp) else "not guarded"
+        return [f"  QP {qp} {model.state.name}, {guarded}, zone {model.zone}"]
 
     # -- looking -----------------------------------------------------------------------------------
 
@@ -166,12 +154,9 @@ class KeyContext(Check):
     ) -> None:
         if bits & hidden or not state.agrees(bits | state.encode() & hidden):
             want = state.encode() & ~hidden
-            text = f"state {when} the step differs from the model, which has "
-            text += describe(record.lane, want)
-            found: Sequence[Difference | None]
-            found = differences(record.lane, bits, want, hidden) or [None]
-            more = [f"  {one}" for one in found[1:]]
-            self.fail_step(text, record, number, found[0], more)
+            told = f", which has {describe(record.lane, want)}"
+            qp = record.cq if record.cq < self.params.num_qp else None
+            self.ctx.differ(when, record, want, *self._of(number, qp), hidden=hidden, told=told)
 
     def query(self, number: int) -> tuple[int, ...] | None:
         """What a query of an object would tell; None if it does not exist."""
@@ -246,7 +231,6 @@ class KeyContext(Check):
             self.ending.pop(qp, None)
 
     def tick(self) -> None:
-        """Time has passed."""
         cycle = self.ctx.cycle
         for qp, since in self.ending.items():
             if cycle - since > LAG:

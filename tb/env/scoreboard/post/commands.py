@@ -7,7 +7,6 @@ one of the states that the QP had while the command ran.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from enum import IntEnum
 
 from models import codes
@@ -17,50 +16,48 @@ from models.post.qp_control import config_of, decode_command
 from models.receive.receive_control import check_create_qp, decode_receive
 from tb.env.defs import QP_LEFT, QP_POSTED, QP_STATE, QSTATE
 from tb.env.harness.records import Command, Trace
-from tb.env.scoreboard.context import Check, Left, args_of, call_of, steps_left
-from tb.env.scoreboard.explain import Difference, name_of
+from tb.env.scoreboard.context import args_of
+from tb.env.scoreboard.explain import coded
+from tb.env.scoreboard.host.commands import CommandCheck
 from tb.env.scoreboard.keys.context import KeyContext
 from tb.env.scoreboard.post.context import LAG, OPEN
 from tb.env.scoreboard.post.posts import PostChecks
 from tb.env.scoreboard.post.states import QpChecks
 
 
-class QpCommands(Check):
+class QpCommands(CommandCheck):
     """Commands of queue pairs."""
 
     rules = "DF-11, DF-15, ISO-02"
 
     def __init__(self, kc: KeyContext, qps: QpChecks, posts: PostChecks) -> None:
+        super().__init__(kc.ctx, lambda record: [("QP", record.args[0])])
         self.kc = kc
         self.rc = kc.rc
         self.qpc = kc.qpc
-        self.ctx = kc.ctx
-        self.qps = qps
         self.posts = posts
         self.seen = qps.seen
         #: The step of the receive side of the command in flight.
         self.sizes: list[Trace] = []
 
     def command(self, record: Command) -> None:
-        """A command that ended, at its place in the stream."""
         qpc, qp = self.qpc, record.args[0]
         args = args_of(record)
         code = self._decode(record.code, args)
-        steps = self.qps.seen
+        steps = self.seen
         if not isinstance(code, codes.Command):
             if steps or record.result != code:
-                self._refuse(record, f"answered {record.result:#x}, expected {code!r}")
+                self.wrong(record, f"answered {record.result:#x}, expected {code!r}")
         elif steps:
             freed = qpc.qps[qp].state is QpState.FREE
             if code is codes.Command.DESTROY_QP and freed is not (record.result == 0):
-                self._refuse(record, f"answered {record.result:#x}, freed: {freed}")
+                self.wrong(record, f"answered {record.result:#x}, freed: {freed}")
         else:
             allowed = self._without_step(record, code, args)
             if record.result not in allowed:
-                names = ", ".join(sorted(r.name for r in allowed)) or "a step"
-                text = f"left no step and answered {record.result:#x}, not {names}"
-                got = name_of(CommandResult, record.result)
-                self._refuse(record, text, Difference("result", got, names))
+                diff = coded("result", CommandResult, record.result, *allowed, none="a step")
+                text = f"left no step and answered {record.result:#x}, not {diff.want}"
+                self.wrong(record, text, diff)
             if record.result == 0 and code is codes.Command.MODIFY_QP:
                 config = config_of(args)
                 qpc.qps[qp].modify(config.watermark, config.age, record.cycle)
@@ -70,11 +67,7 @@ class QpCommands(Check):
         sized = bool(self.sizes)
         self.sizes.clear()
         if sized is not (code is codes.Command.CREATE_QP and not record.result):
-            self._refuse(record, f"command {record.code:#x}: RECV_SIZE {sized}")
-
-    def left(self) -> Iterator[Left]:
-        """Steps whose command has not ended."""
-        return steps_left(self.seen)
+            self.wrong(record, f"command {record.code:#x}: RECV_SIZE {sized}")
 
     def _decode(self, code: int, args: Args) -> IntEnum:
         """The command, or why it is refused whatever the state."""
@@ -95,7 +88,9 @@ class QpCommands(Check):
             return refused - {CommandResult.OK}
         start = self.ctx.window_start(record)
         states = {QpState(QSTATE["state"].get(s)) for s in qpc.states_since(qp, start)}
-        busy = self._busy(qp, start - LAG)
+        # Something may have been outstanding while it ran.
+        posted = qpc.qps[qp].tail > qpc.retired_before(qp, start - LAG)
+        busy = posted or self.rc.busy(qp, start - LAG)
         results = {self._result(code, args, state, busy) for state in states}
         found: set[IntEnum] = {result for result in results if result is not None}
         if (
@@ -105,11 +100,6 @@ class QpCommands(Check):
         ):
             found.add(CommandResult.CMD_IN_USE)
         return found
-
-    def _busy(self, qp: int, since: int) -> bool:
-        """Something may have been outstanding at some time from this cycle on."""
-        posted = self.qpc.qps[qp].tail > self.qpc.retired_before(qp, since)
-        return posted or self.rc.busy(qp, since)
 
     @staticmethod
     def _result(
@@ -153,18 +143,18 @@ class QpCommands(Check):
         outs = record.outs
         peer = QP_STATE["peer"]
         if (peer.get(outs[0]), *outs[3:8]) != (peer.get(expected[0]), *expected[3:8]):
-            self._refuse(record, f"OUT0, OUT3 to OUT7 {outs}, expected {expected}")
+            self.wrong(record, f"OUT0, OUT3 to OUT7 {outs}, expected {expected}")
         states = {(*QSTATE.unpack(s).values(),)[:3] for s in qpc.states_since(qp, start)}
         seen = (outs[0] & ~peer.mask, *QP_POSTED.unpack(outs[1]).values())
         history = qpc.history[qp]
         lost = len(history) == history.maxlen and history[0].cycle >= start
         if seen not in states and not lost:
             text = f"state, tail, released {seen}, expected one of {sorted(states)}"
-            self._refuse(record, text)
+            self.wrong(record, text)
         left = QP_LEFT.unpack(outs[2])
         retired = range(qpc.retired_before(qp, start - LAG), model.retired + 1)
         if left["retired"] not in map(index, retired):
-            self._refuse(record, f"retired {left['retired']}, expected {[*map(index, retired)]}")
+            self.wrong(record, f"retired {left['retired']}, expected {[*map(index, retired)]}")
         # One more is offered, and what is skipped may count.
         end = model.tail if model.state is not QpState.CONNECTED else model.released
         last = max(min(model.indicated + 2, end), model.indicated)
@@ -173,7 +163,4 @@ class QpCommands(Check):
         indicated = range(qpc.indicated_before(qp, start), last + 1)
         if left["indicated"] not in map(index, indicated):
             text = f"indicated {left['indicated']}, expected {[*map(index, indicated)]}"
-            self._refuse(record, text)
-
-    def _refuse(self, record: Command, text: str, diff: Difference | None = None) -> None:
-        self.qpc.fail(record.args[0], f"{call_of(record)}: {text}", diff=diff)
+            self.wrong(record, text)

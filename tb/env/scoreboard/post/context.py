@@ -4,17 +4,16 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
 from typing import NoReturn
 
-from models.codes import Life, ModelError, QpState
+from models.codes import Life, QpState
 from models.keys.keys import KeyTable
 from models.post.posting import PostingModel
 from models.post.qp import QpModel
 from tb.env.defs import QSTATE
-from tb.env.harness.records import Command, Trace
-from tb.env.scoreboard.context import HISTORY, SHOWN, Context
-from tb.env.scoreboard.explain import Difference, describe, describe_step, differences
+from tb.env.harness.records import Trace
+from tb.env.scoreboard.context import HISTORY, Context, Teller, latest
+from tb.env.scoreboard.explain import Difference, describe
 
 #: What happened at a pin or on one trace lane shows on another one within this many cycles.
 LAG = 64
@@ -32,6 +31,7 @@ class QpContext:
         num_qp = ctx.params.num_qp
         self.model = PostingModel(ctx.params, self._cq_page, keys=keys)
         self.qps: list[QpModel] = self.model.qps
+        ctx.tellers.append(Teller("QP", num_qp, self._tell))
         #: Latest steps of each QP, both lanes.
         self.history: list[deque[Trace]] = [deque(maxlen=HISTORY) for _ in range(num_qp)]
         #: Retirements that lane 3 does not know yet: number and cycle.
@@ -56,31 +56,23 @@ class QpContext:
         *,
         diff: Difference | None = None,
         rule: str = "",
-        more: Iterable[str] = (),
     ) -> NoReturn:
-        """Raise, with everything that helps to find the cause; see ``Context.fail``."""
-        lines = list(more)
-        if qp < self.ctx.params.num_qp:
-            model = self.qps[qp]
-            if step is not None:
-                lines.append(f"  step of the engine: {describe_step(step)}")
-                lines.append(f"    state before: {describe(step.lane, step.old)}")
-            for lane in (3, 4):
-                state = describe(lane, model.trace_state(lane))
-                lines.append(f"  in the model, lane {lane}: {state}")
-            lines.append(f"    indicated {model.indicated}, next tag {model.tags}")
-            recent = list(self.history[qp])[-SHOWN:]
-            lines.append("  last steps:")
-            lines += [f"    {describe_step(s)}" for s in recent] or ["    none"]
-        self.ctx.fail(text, obj=("QP", qp), diff=diff, rule=rule, more=lines)
+        """See ``Context.fail``."""
+        self.ctx.fail(text, step=step, objs=[("QP", qp)], diff=diff, rule=rule)
 
-    def differ(self, when: str, step: Trace, hidden: int = 0) -> NoReturn:
-        """The state ``when``, "before" or "after", a step is not the model's."""
+    def compare(self, when: str, step: Trace, hidden: int = 0) -> None:
+        """A state of a step must be the model's; bits of ``hidden`` do not count."""
         want = self.qps[step.cq].trace_state(step.lane)
-        got = step.old if when == "before" else step.new
-        found = differences(step.lane, got, want, hidden)
-        text = f"state {when} the step differs from the model"
-        self.fail(step.cq, text, step, diff=found[0], more=[f"  {one}" for one in found[1:]])
+        if ((step.old if when == "before" else step.new) ^ want) & ~hidden:
+            self.ctx.differ(when, step, want, ("QP", step.cq), hidden=hidden)
+
+    def _tell(self, qp: int) -> list[str]:
+        model = self.qps[qp]
+        return [
+            *(f"  in the model, lane {n}: {describe(n, model.trace_state(n))}" for n in (3, 4)),
+            f"    indicated {model.indicated}, next tag {model.tags}",
+            *latest(self.history[qp]),
+        ]
 
     # -- lane 3 ------------------------------------------------------------------------------------
 
@@ -91,13 +83,9 @@ class QpContext:
         qp, model = record.cq, self.qps[record.cq]
         index = self.ctx.params.index
         known = model.seen
-        if (record.old ^ model.trace_state(3)) & ~_RETIRED.mask:
-            self.differ("before", record, _RETIRED.mask)
+        self.compare("before", record, _RETIRED.mask)
         retired = _RETIRED.get(record.new)
-        try:
-            model.see(retired)
-        except ModelError as error:
-            self.fail(qp, str(error), record)
+        model.see(retired)
         before = _RETIRED.get(record.old)
         if before != retired and before not in map(index, range(known, model.seen)):
             self.fail(qp, "the step knew of other retirements before it", record)
@@ -110,8 +98,7 @@ class QpContext:
 
     def end(self, record: Trace) -> None:
         """State after a step of lane 3 or 4."""
-        if record.new != self.qps[record.cq].trace_state(record.lane):
-            self.differ("after", record)
+        self.compare("after", record)
 
     # -- for windows -------------------------------------------------------------------------------
 
@@ -147,12 +134,3 @@ class QpContext:
             if step.lane == 3 and step.cycle >= cycle:
                 states += (step.old, step.new)
         return [*states, self.qps[qp].trace_state(3)]
-
-    # -- commands ----------------------------------------------------------------------------------
-
-    def command_for(self, qp: int, *codes: int) -> Command | None:
-        """The command in flight if it is one of ``codes`` for this QP; see ``Context.command``."""
-        command = self.ctx.command()
-        if command is not None and command.code in codes and command.args[0] == qp:
-            return command
-        return None

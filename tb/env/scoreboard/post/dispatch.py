@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 from models.codes import ModelError, QpState
 from models.post.qp import Indication
@@ -39,19 +40,12 @@ MOST_BEATS = 4
 EXECUTION, FAILURE = 8, 24
 
 
-def _nobody(_: int) -> None:
-    """Is not interested."""
-
-
-class _Head:
+class _Head(NamedTuple):
     """A request that could be indicated."""
 
-    __slots__ = ("beats", "cycle", "number")
-
-    def __init__(self, number: int, cycle: int, beats: int) -> None:
-        self.number = number
-        self.cycle = cycle
-        self.beats = beats
+    number: int
+    cycle: int
+    beats: int
 
 
 class DispatchChecks(Check):
@@ -85,7 +79,7 @@ class DispatchChecks(Check):
         self._run: deque[int] = deque(maxlen=self.burst + 1)
         self._run_of = -1
         #: Told of each QP of which a request was indicated: it may be done by that.
-        self.ripened: Callable[[int], None] = _nobody
+        self.ripened: Callable[[int], None] = lambda _: None
 
     def work(self, record: WorkBeat) -> None:
         """A beat was taken."""
@@ -222,7 +216,6 @@ class DispatchChecks(Check):
             self._judge(qp, head)
 
     def tick(self) -> None:
-        """Time has passed."""
         for qp, head in self.heads.items():
             self._judge(qp, head)
             break  # the others wait for less

@@ -9,21 +9,20 @@ had between the write and its answer.
 
 from __future__ import annotations
 
-from collections import Counter
+from typing import NoReturn
 
 from models import codes
-from models.codes import Cause, ModelError, PostFlag, QpState
-from models.layouts import PAGE_BYTES
+from models.codes import Cause, PostFlag, QpState
 from models.post.post import Post
 from models.post.post_check import write_faults
-from models.post.qp import PostResult
 from models.post.qp_control import config_of
 from tb.env.defs import POST, QSTATE, TRC_POST
 from tb.env.harness.records import DoorbellRequest, DoorbellResponse, Trace
 from tb.env.scoreboard.context import args_of
 from tb.env.scoreboard.cq.reserve import POST_LANE, PostCredits
-from tb.env.scoreboard.explain import Difference, name_of
-from tb.env.scoreboard.host.pages import PageCheck, PageWrites, Pending
+from tb.env.scoreboard.explain import Difference, coded
+from tb.env.scoreboard.host.pages import PageWrites, Pending
+from tb.env.scoreboard.host.portals import PortalCheck, PortalWrite
 from tb.env.scoreboard.post.context import QpContext
 from tb.env.scoreboard.post.dispatch import DispatchChecks
 
@@ -33,27 +32,19 @@ _GONE = (QpState.FREE, QpState.DESTROYING)
 SLACK = 16
 
 
-class _PendingPost(Pending):
-    __slots__ = ("foreign", "number", "page", "post", "result", "send_cq", "serial", "since")
-
+class _PendingPost(PortalWrite):
     def __init__(
         self, check: PostChecks, request: DoorbellRequest, serial: int, since: int
     ) -> None:
-        super().__init__(check, request)
-        self.page = request.addr // PAGE_BYTES
+        super().__init__(check, request, serial, since)
         self.post = Post.decode(request.data)
-        self.result: Cause | None = None  # by the write itself, or by its step
         self.number: int | None = None  # of the request, if accepted
-        self.foreign: set[Cause] = set()  # what it can have been told without a step
-        self.serial = serial
-        self.since = since
-        self.send_cq = -1
 
     def __str__(self) -> str:
         return f"post of cycle {self.request.cycle} ({self.post})"
 
 
-class PostChecks(PageCheck):
+class PostChecks(PortalCheck[_PendingPost]):
     """Writes to the send portals, and their steps."""
 
     rules = "DF-02, DF-04, DF-06, DF-14"
@@ -61,19 +52,14 @@ class PostChecks(PageCheck):
     def __init__(
         self, qpc: QpContext, pages: PageWrites, credits_: PostCredits, dispatch: DispatchChecks
     ) -> None:
-        self.ctx = qpc.ctx
+        super().__init__(qpc.ctx, pages, credits_, _PendingPost, POST_LANE)
         self.qpc = qpc
-        self.pages = pages
-        self.credits = credits_
         self.dispatch = dispatch
-        self.post_causes: Counter[int] = Counter()
         self.deadlines: dict[int, int] = {}
-        self._latest = 0  # the post of the latest step
 
     # -- pins --------------------------------------------------------------------------------------
 
     def request(self, record: DoorbellRequest, serial: int) -> Pending:
-        """A write was taken from the host."""
         params = self.ctx.params
         faults = write_faults(record.addr, record.length, record.size, record.strb, params)
         cause = next(faults, Cause.OK)
@@ -84,51 +70,28 @@ class PostChecks(PageCheck):
             pending.result = cause
             pending.decided = True
         else:
-            pending.foreign.add(self._verdict(pending))
+            self.look(pending)
             model = self.qpc.qps[pending.post.qp]
             if model.state is not QpState.FREE:
-                pending.send_cq = model.config.send_cq
-                self.credits.lanes[POST_LANE][pending.send_cq] += 1
+                self.hold(pending, model.config.send_cq)
         return pending
 
-    def response(self, pending: Pending, record: DoorbellResponse) -> None:
-        """A write was answered."""
-        assert isinstance(pending, _PendingPost)
-        request, qp = pending.request, pending.post.qp
-        if record.axi_id != request.axi_id:
-            self._fail(qp, f"{pending}: answered with ID {record.axi_id:#x}")
-        if record.resp != (2 if record.cause else 0):
-            self._fail(qp, f"{pending}: response {record.resp} with cause {record.cause:#x}")
-        if record.cause in pending.foreign - {Cause.OK}:
-            if pending.result is not None and not self._hand_over(pending):
-                self._fail(qp, f"{pending}: refused with {record.cause:#x}, but it has a step")
-        elif pending.result is None:
-            right = ", ".join(c.name for c in sorted(pending.foreign - {Cause.OK}))
-            text = f"answered {record.cause:#x} without a step; right would be: {right or 'a step'}"
-            self._fail(qp, f"{pending}: {text}")
-        elif record.cause != pending.result:
-            text = f"{pending}: cause {record.cause:#x}, expected {pending.result!r}"
-            got = name_of(Cause, record.cause)
-            self.qpc.fail(qp, text, diff=Difference("cause", got, pending.result.name))
-        self.passed(pending)
-        self.post_causes[record.cause] += 1
+    def answered(self, record: DoorbellResponse, _request: DoorbellRequest) -> None:
         self.qpc.model.causes[record.cause] += 1
 
-    def _hand_over(self, pending: _PendingPost) -> bool:
-        """The step that was taken for this post's may be that of a later one with the same head."""
-        for other in self.pages.of(_PendingPost):
-            if other.result is None:
-                if not self._alike(other.post, pending.post):
-                    continue
-                other.result, other.number = pending.result, pending.number
-                for request in self.qpc.qps[other.post.qp].requests:
-                    if request.number == pending.number and not request.indicated:
-                        request.post = other.post
-                return True
-        return False
+    def handed(self, pending: _PendingPost, other: _PendingPost) -> None:
+        super().handed(pending, other)
+        other.number = pending.number
+        for request in self.qpc.qps[other.post.qp].requests:
+            if request.number == pending.number and not request.indicated:
+                request.post = other.post
 
-    def _fail(self, qp: int, text: str) -> None:
-        self.qpc.fail(qp, text)
+    def wrong(self, pending: Pending, text: str, diff: Difference | None = None) -> NoReturn:
+        assert isinstance(pending, _PendingPost)
+        self.qpc.fail(pending.post.qp, f"{pending}: {text}", diff=diff)
+
+    def alike(self, one: _PendingPost, two: _PendingPost) -> bool:
+        return self._alike(one.post, two.post)
 
     # -- steps of lane 3 ---------------------------------------------------------------------------
 
@@ -138,11 +101,7 @@ class PostChecks(PageCheck):
         qpc.begin(record)
         model = qpc.qps[qp]
         head = Post(TRC_POST["opcode"].get(operand), 0, TRC_POST["flags"].get(operand), qp)
-        found = [
-            p
-            for p in self.pages.of(_PendingPost)
-            if p.serial > self._latest and p.result is None and self._alike(p.post, head)
-        ]
+        found = [p for p in self.candidates() if self._alike(p.post, head)]
         # A post through another page has no step.
         own = (p for p in found if p.page == model.config.page)
         pending = next(own, found[0] if found else None)
@@ -152,18 +111,19 @@ class PostChecks(PageCheck):
             qpc.fail(qp, f"step of a post through page {pending.page}: {model.state.name}", record)
         cause = self._cause(record, pending)
         self._other_watermark(record, pending.post, cause)
-        try:
-            result = model.post(
-                pending.post,
-                retired_seen=QSTATE["retired"].get(record.new),
-                credit=cause is not Cause.NO_CREDIT,
-                cq_error=cause is Cause.CQ_ERROR,
-                now=record.cycle,
-            )
-        except ModelError as error:
-            qpc.fail(qp, str(error), record)
+        result = model.post(
+            pending.post,
+            retired_seen=QSTATE["retired"].get(record.new),
+            credit=cause is not Cause.NO_CREDIT,
+            cq_error=cause is Cause.CQ_ERROR,
+            now=record.cycle,
+        )
         assert result.cause is cause
-        self._accepted(record, pending, result)
+        pending.number = result.number
+        if cause is Cause.OK:
+            self.credits.grant(model.config.send_cq)
+            qpc.model.posts += 1
+        self.stepped(pending, cause)
         self._stepped(record)
 
     def _cause(self, record: Trace, pending: _PendingPost) -> Cause:
@@ -178,9 +138,8 @@ class PostChecks(PageCheck):
             if unexpected and self.credits.refusal_excused(send_cq, pending.request.cycle):
                 expected.add(Cause.NO_CREDIT)
         if cause not in expected:
-            names = ", ".join(c.name for c in sorted(expected))
-            text = f"post with cause {cause:#x}, right would be: {names}"
-            diff = Difference("cause", name_of(Cause, cause), names)
+            diff = coded("cause", Cause, cause, *expected)
+            text = f"post with cause {cause:#x}, right would be: {diff.want}"
             qpc.fail(record.cq, text, record, diff=diff)
         return Cause(cause)
 
@@ -193,20 +152,11 @@ class PostChecks(PageCheck):
         released = QSTATE["released"].get(record.new) == self.ctx.params.index(model.tail + 1)
         if released is (0 < model.config.watermark <= held):
             return
-        command = self.qpc.command_for(record.cq, codes.Command.MODIFY_QP)
+        command = self.ctx.command_for(record.cq, codes.Command.MODIFY_QP)
         if command is not None and command.result == 0:
             new = config_of(args_of(command))
             if released is (0 < new.watermark <= held):
                 model.modify(new.watermark, model.config.age)
-
-    def _accepted(self, record: Trace, pending: _PendingPost, result: PostResult) -> None:
-        pending.result, pending.number = result.cause, result.number
-        if result.cause is Cause.OK:
-            self.credits.grant(self.qpc.qps[record.cq].config.send_cq)
-            self.qpc.model.posts += 1
-        # Everything in front of it has had its turn.
-        self._latest = pending.serial
-        self.pages.passed(pending, _PendingPost)
 
     def age_step(self, record: Trace) -> None:
         """AGE."""
@@ -221,14 +171,11 @@ class PostChecks(PageCheck):
         waited = record.cycle - oldest.time if oldest else 0
         if oldest and not (limit and waited > limit * self.ctx.params.mod_tick):
             self._new_age(qp)
-        try:
-            model.age(record.cycle)
-        except ModelError as error:
-            qpc.fail(qp, str(error), record)
+        model.age(record.cycle)
         self._stepped(record)
 
     def _new_age(self, qp: int) -> bool:
-        command = self.qpc.command_for(qp, codes.Command.MODIFY_QP)
+        command = self.ctx.command_for(qp, codes.Command.MODIFY_QP)
         if command is None or command.result != 0:
             return False
         model = self.qpc.qps[qp]
@@ -246,7 +193,7 @@ class PostChecks(PageCheck):
         """The state of a QP changed."""
         for pending in self.pages.of(_PendingPost):
             if not pending.decided and pending.post.qp == qp:
-                pending.foreign.add(self._verdict(pending))
+                self.look(pending)
         self._note_deadline(qp)
         self.dispatch.changed(qp)
 
@@ -259,7 +206,6 @@ class PostChecks(PageCheck):
             self.deadlines[qp] = deadline + SLACK
 
     def tick(self) -> None:
-        """Time has passed."""
         for qp in list(self.deadlines):
             self._late_release(qp)
 
@@ -271,29 +217,16 @@ class PostChecks(PageCheck):
             self._note_deadline(qp)
             if self.ctx.cycle <= self.deadlines.get(qp, self.ctx.cycle):
                 return
-        self._fail(qp, f"held requests are too old since cycle {deadline - SLACK}")
+        self.qpc.fail(qp, f"held requests are too old since cycle {deadline - SLACK}")
 
     # -- helpers -----------------------------------------------------------------------------------
 
-    def passed(self, pending: Pending) -> None:
-        """No later state counts for it."""
-        assert isinstance(pending, _PendingPost)
-        pending.decided = True
-        if pending.send_cq >= 0:
-            self.credits.lanes[POST_LANE][pending.send_cq] -= 1
-            pending.send_cq = -1
-
-    def oldest(self) -> int:
-        """Serial of the state of the oldest write that waits for its step."""
-        posts = (p.since for p in self.pages.of(_PendingPost) if p.result is None)
-        return next(posts, self.credits.serial)
-
-    def _verdict(self, pending: _PendingPost) -> Cause:
-        """The cause in the present state, OK if the post would have a step."""
+    def look(self, pending: _PendingPost) -> None:
         model = self.qpc.qps[pending.post.qp]
         if model.state in _GONE:
-            return Cause.NO_QP
-        return Cause.OK if pending.page == model.config.page else Cause.NOT_OWNER
+            pending.foreign.add(Cause.NO_QP)
+        elif pending.page != model.config.page:
+            pending.foreign.add(Cause.NOT_OWNER)
 
     @staticmethod
     def _alike(one: Post, two: Post) -> bool:

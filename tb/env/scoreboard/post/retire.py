@@ -8,15 +8,15 @@ was written; the checks of completions compare the entry with it.
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Iterator
 
-from models.codes import By, LogCause, ModelError, PostFlag, QpState, Status
+from models.codes import By, LogCause, PostFlag, QpState, Status
 from models.keys.window_types import KeyStep
 from models.post.qp_types import Request
 from tb.env.defs import DONE, TRC_RETIRE
 from tb.env.harness.records import Completion, DoneReport, Trace
-from tb.env.scoreboard.context import Check, Left, LogEntry
+from tb.env.scoreboard.context import Check, Left
 from tb.env.scoreboard.cq.entries import CompletionChecks
 from tb.env.scoreboard.explain import Difference, name_of
 from tb.env.scoreboard.keys.context import OBJECT, KeyContext
@@ -43,7 +43,6 @@ class RetireChecks(Check):
         self.dispatch = dispatch
         dispatch.ripened = self._waits
         self.retired = 0
-        self.statuses: Counter[int] = Counter()
         #: How many had retired when the oldest request of a QP was done, by QP: those that wait
         #: longest first.
         self.ripe: dict[int, int] = {}
@@ -53,8 +52,6 @@ class RetireChecks(Check):
         self.bound = (qpc.ctx.params.num_qp + 5) * TURN + 16
         #: Cycle of a failing report whose change of state has not come, by QP.
         self.failing: dict[int, int] = {}
-        #: What the error log gets by reports: cause, kind, object, detail.
-        self.log: list[LogEntry] = []
         #: Steps of Reads that have not retired: number of the request, step.
         self.reads: list[deque[tuple[int, KeyStep]]] = [deque() for _ in qpc.qps]
 
@@ -70,7 +67,7 @@ class RetireChecks(Check):
         if known:
             qpc.qps[qp].state = state
         if log is not LogCause.OK:
-            self.log.append((log, QP_KIND, qp, tag))
+            self.kc.ctx.log.append((log, QP_KIND, qp, tag))
         elif status and state in OPEN:
             self.failing.setdefault(qp, record.cycle)
         if log is LogCause.OK:
@@ -97,16 +94,12 @@ class RetireChecks(Check):
         oldest = model.requests[0] if model.requests else None
         if oldest is not None and not model.failed and self._invalidates(qp, oldest):
             self._give(record, oldest.number)
-        if record.old != model.trace_state(4):
-            qpc.differ("before", record)
+        qpc.compare("before", record)
         skipped = bool(TRC_RETIRE["skipped"].get(record.operand))
         # Local, and its beat is offered but not taken.
         if not skipped and oldest and oldest.verb.local and not oldest.indicated:
             self.dispatch.early(qp)
-        try:
-            end = model.retire()
-        except ModelError as error:
-            qpc.fail(qp, str(error), record)
+        end = model.retire()
         word = TRC_RETIRE.pack(status=end.status, silent=end.silent, skipped=end.skipped, cq=end.cq)
         if record.operand != word:
             text = f"operand {record.operand:#x}, expected {word:#x} (request {end.number})"
@@ -120,7 +113,6 @@ class RetireChecks(Check):
         self.ripe.pop(qp, None)
         self._waits(qp)
         self._fair(record)
-        self.statuses[min(end.status, Status.TRANSPORT_ERROR)] += 1
         data = int.from_bytes(end.cqe.pack(), "little")
         self.completions.completion(
             Completion(record.cycle, 1, int(end.silent), (end.cq, 0), (data, 0))
@@ -179,7 +171,3 @@ class RetireChecks(Check):
                 yield Left("reports", unreported[0], f"{where} not reported: request")
             if model.retirable:
                 yield Left("", model.requests[0].number, f"{where} never retired: request")
-
-    def logged(self) -> list[LogEntry]:
-        """Reports and connection events."""
-        return self.log

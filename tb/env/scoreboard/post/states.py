@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from enum import IntEnum
 
 from models import codes
-from models.codes import CommandResult, LogCause, ModelError, QpState, StateBy
+from models.codes import CommandResult, LogCause, QpState, StateBy
 from models.host.control import Args
 from models.post.qp import QpModel, StateStep
 from models.post.qp_control import config_of
@@ -62,7 +62,6 @@ class QpChecks(Check):
         self.seen: list[Trace] = []
         #: States that the terminate requests still to come can tell, oldest first.
         self.owed: list[deque[set[int]]] = [deque() for _ in range(qpc.ctx.params.num_qp)]
-        self.terms = 0
         #: Connection events that may still get their step; those of them that must.
         self._events: dict[int, deque[int]] = {}
         #: Events without a step: a command may have met them, so whether they were refused is open.
@@ -82,7 +81,7 @@ class QpChecks(Check):
         if known:
             qpc.qps[qp].state = state
         if log is not LogCause.OK:
-            self.retire.log.append((log, QP_KIND, qp, 0))
+            qpc.ctx.log.append((log, QP_KIND, qp, 0))
         if log is LogCause.DONE_BAD:
             return
         self.unsettled += 1
@@ -100,7 +99,6 @@ class QpChecks(Check):
             text = f"terminate request with state {state}, expected {sorted(expected)}"
             names = " or ".join(QpState(s).name for s in sorted(expected))
             qpc.fail(qp, text, diff=Difference("state", name_of(QpState, state), names))
-        self.terms += 1
 
     # -- steps -------------------------------------------------------------------------------------
 
@@ -113,20 +111,17 @@ class QpChecks(Check):
             qpc.fail(qp, f"QP_STATE with operand {record.operand:#x}", record)
         command = None
         if record.operand == StateBy.COMMAND:
-            command = qpc.command_for(qp, *_STEPPING)  # may have to wait
+            command = qpc.ctx.command_for(qp, *_STEPPING)  # may have to wait
         qpc.begin(record)
         if model.state == new:
             qpc.fail(qp, "QP_STATE that changes nothing", record)
         old = model.state
-        try:
-            if record.operand == StateBy.CONN:
-                step = self._by_conn(record, model)
-            elif record.operand == StateBy.REPORT:
-                step = self._by_report(record, model)
-            else:
-                step = self._by_command(record, model, command)
-        except ModelError as error:
-            qpc.fail(qp, str(error), record)
+        if record.operand == StateBy.CONN:
+            step = self._by_conn(record, model)
+        elif record.operand == StateBy.REPORT:
+            step = self._by_report(record, model)
+        else:
+            step = self._by_command(record, model, command)
         if step is None or step.new != new:
             text, states = "the model does not take this step", set(QpState)
             want = "none" if step is None else QpState(step.new).name
@@ -233,7 +228,6 @@ class QpChecks(Check):
     # -- time --------------------------------------------------------------------------------------
 
     def tick(self) -> None:
-        """Time has passed."""
         cycle = self.qpc.ctx.cycle
         late: tuple[tuple[dict[int, int], str], ...] = (
             (self.retire.failing, "still not in error, after the failing report of cycle"),

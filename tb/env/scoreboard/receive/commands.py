@@ -9,7 +9,6 @@ right in a state that the object had while the command ran.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NoReturn
 
 from models import codes
 from models.codes import CommandResult, ModelError, TraceOp
@@ -23,8 +22,8 @@ from models.receive.receive_control import (
 from tb.env import defs
 from tb.env.defs import BSTATE, TRC_RECV_SIZE, TRC_WATERMARK, TSTATE
 from tb.env.harness.records import Command, Trace
-from tb.env.scoreboard.context import Check, Left, args_of, call_of, steps_left
-from tb.env.scoreboard.explain import Difference, name_of
+from tb.env.scoreboard.context import Left, args_of, steps_left
+from tb.env.scoreboard.host.commands import CommandCheck
 from tb.env.scoreboard.post.context import LAG
 from tb.env.scoreboard.receive.context import ReceiveContext, SrqView
 from tb.env.scoreboard.receive.posts import ReceivePostChecks
@@ -34,7 +33,7 @@ _TAIL = TSTATE["tail"]
 _OF_QP = TSTATE["taken"].mask | TSTATE["reported"].mask
 
 
-class SrqCommands(Check):
+class SrqCommands(CommandCheck):
     """Commands of shared receive queues, and the receive side of CREATE_QP."""
 
     rules = "SRQ-16, SRQ-17, ISO-02"
@@ -43,20 +42,18 @@ class SrqCommands(Check):
         self, rc: ReceiveContext, posts: ReceivePostChecks, takes: TakeChecks, sizes: list[Trace]
     ) -> None:
         """``sizes``: gets the step of CREATE_QP, whose check it is."""
+        super().__init__(rc.ctx, lambda record: [("SRQ", record.args[0])])
         self.rc = rc
-        self.ctx = rc.ctx
         self.qpc = rc.qpc
         self.posts = posts
         self.takes = takes
         self.sizes = sizes
-        #: Steps of lanes 5 and 6 of the command in flight.
-        self.seen: list[Trace] = []
 
     # -- steps -------------------------------------------------------------------------------------
 
     def _step_of(self, record: Trace, shared: bool, *codes: int) -> Command:
         """The command of a step; it has one at most."""
-        command = self.qpc.command_for(record.cq, *codes)  # may have to wait
+        command = self.ctx.command_for(record.cq, *codes)  # may have to wait
         seen = self.seen if shared else self.sizes
         if command is None or command.result or seen:
             why = "no command" if command is None else f"its command answered {command.result:#x}"
@@ -100,10 +97,7 @@ class SrqCommands(Check):
         srq = rc.srqs[number]
         self._must_pass(codes.Command.CREATE_SRQ, args, record)
         start = BSTATE["tail"].get(record.new)
-        try:
-            srq.create(srq_config_of(args), start)
-        except ModelError as error:
-            rc.fail_step(str(error), record, True)
+        srq.create(srq_config_of(args), start)
         rc.completions[number].clear()
         self._sized(record)
 
@@ -144,10 +138,7 @@ class SrqCommands(Check):
             rc.fail_step("the step knew of other posts before it", record, True)
         if threshold and srq.waiting:
             rc.fail_step("armed while an event waits", record, True)
-        try:
-            step = srq.watermark(threshold, tail_seen=rc.params.index(known))
-        except ModelError as error:
-            rc.fail_step(str(error), record, True)
+        step = srq.watermark(threshold, tail_seen=rc.params.index(known))
         if step.event != bool(event):
             rc.fail_step(f"event {event}, expected {int(step.event)}", record, True)
         rc.compare("after", record, True, _OF_QP)
@@ -159,27 +150,16 @@ class SrqCommands(Check):
     # -- commands ----------------------------------------------------------------------------------
 
     def command(self, record: Command) -> None:
-        """A command that ended, at its place in the stream."""
         args, code = args_of(record), codes.Command(record.code)
         result = decode_receive(code, args, self.rc.params, True)
         if result is not CommandResult.OK:
-            self._must_answer(record, {result})
+            self.must_answer(record, {result})
         else:
             self._srq(record, code, args)
 
     def left(self) -> Iterator[Left]:
-        """Steps whose command has not ended."""
         yield from steps_left(self.seen)
         yield from steps_left(self.sizes)
-
-    def _must_answer(self, record: Command, allowed: set[CommandResult]) -> None:
-        if record.result not in allowed:
-            names = ", ".join(sorted(result.name for result in allowed)) or "a step"
-            diff = Difference("result", name_of(CommandResult, record.result), names)
-            self._wrong(record, f"answered {record.result:#x}, right would be: {names}", diff)
-
-    def _wrong(self, record: Command, text: str, diff: Difference | None = None) -> NoReturn:
-        self.rc.fail(f"{call_of(record)}: {text}", srq=record.args[0], diff=diff)
 
     def _expected(self, code: int, args: Args) -> CommandResult:
         """The result in the present state."""
@@ -196,13 +176,13 @@ class SrqCommands(Check):
         if self.seen:
             tail = BSTATE["tail"].get(self.seen[0].new)
             if code is codes.Command.CREATE_SRQ and record.outs[0] != tail:
-                self._wrong(record, f"start index {record.outs[0]}, {tail}")
+                self.wrong(record, f"start index {record.outs[0]}, {tail}")
             return
         allowed = self._srq_results(record, code, args)
         stepping = code in (codes.Command.CREATE_SRQ, codes.Command.RESIZE_SRQ)
         if stepping or (code is codes.Command.SET_SRQ_WATERMARK and args.words[1]):
             allowed.discard(CommandResult.OK)
-        self._must_answer(record, allowed)
+        self.must_answer(record, allowed)
         if record.result:
             return
         if code is codes.Command.QUERY_SRQ:
@@ -211,7 +191,7 @@ class SrqCommands(Check):
             try:
                 rc.given_back += len(srq.destroy())
             except ModelError as error:
-                self._wrong(record, str(error))
+                self.wrong(record, str(error))
             self.posts.changed_srq(number)
 
     def _srq_results(self, record: Command, code: codes.Command, args: Args) -> set[CommandResult]:
@@ -246,13 +226,13 @@ class SrqCommands(Check):
             if not i:
                 right |= self._available(views, shown[2])
             if value not in right:
-                self._wrong(record, f"{name} {value}, expected one of {sorted(right)}")
+                self.wrong(record, f"{name} {value}, expected one of {sorted(right)}")
         fixed = (outs[3] & defs.SRQ_STATE.reserved, used, *outs[4:])
         size = defs.SRQ_SIZE.pack(size=c.size, zone=c.zone)
         owner = defs.SRQ_OWNER.pack(page=c.page, vector=c.vector)
         want = (0, rc.model.users(number), size, owner, 0, 0)
         if fixed != want:
-            self._wrong(record, f"OUT3[31:2], OUT4 to OUT7 {fixed}, expected {want}")
+            self.wrong(record, f"OUT3[31:2], OUT4 to OUT7 {fixed}, expected {want}")
 
     def _available(self, views: list[SrqView], tail: int) -> set[int]:
         """Buffers behind the head of that moment or an earlier one: the tail is read later

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple, NoReturn
 
@@ -15,8 +15,8 @@ from models.receive.receive import ReceiveModel
 from models.receive.receive_qp import ReceiveQp
 from models.receive.srq import SrqModel
 from tb.env.harness.records import Trace
-from tb.env.scoreboard.context import HISTORY, SHOWN, Check
-from tb.env.scoreboard.explain import Difference, describe, describe_step, differences
+from tb.env.scoreboard.context import HISTORY, Check, Teller, latest
+from tb.env.scoreboard.explain import Difference, describe
 from tb.env.scoreboard.post.context import LAG, QpContext
 
 #: Region number, and its region for a while.
@@ -126,6 +126,10 @@ class ReceiveContext(Check):
         self.windows = WindowModel(self.model)
         self.rqs: list[ReceiveQp] = self.model.rqs
         self.srqs: list[SrqModel] = self.model.srqs
+        self.ctx.tellers += [
+            Teller("QP", params.num_qp, self._tell_qp),
+            Teller("SRQ", params.num_srq, self._tell_srq),
+        ]
         #: Latest steps of each QP, and of each SRQ.
         self.history: list[deque[Trace]] = [deque(maxlen=HISTORY) for _ in range(params.num_qp)]
         self.shared: list[deque[Trace]] = [deque(maxlen=HISTORY) for _ in range(params.num_srq)]
@@ -157,58 +161,41 @@ class ReceiveContext(Check):
         step: Trace | None = None,
         *,
         diff: Difference | None = None,
-        rule: str = "",
-        more: Iterable[str] = (),
     ) -> NoReturn:
-        """Raise, with everything that helps to find the cause; see ``Context.fail``."""
-        lines = list(more)
-        if step is not None:
-            lines.append(f"  step of the engine: {describe_step(step)}")
-            lines.append(f"    state before: {describe(step.lane, step.old)}")
-        if qp is not None and qp < len(self.rqs):
-            rq = self.rqs[qp]
-            lines.append(
-                f"  in the model: QP {qp} {rq.qp.state.name}, {rq.config}, taken {rq.taken}, "
-                f"reported {rq.reported}, completed {rq.completed}, own queue: tail {rq.tail}, "
-                f"available {rq.available}"
-            )
-            lines += [f"    lane {n}: {describe(n, rq.trace_state(n))}" for n in (5, 6)]
-            lines += self._recent(self.history[qp])
-        if srq is not None and srq < len(self.srqs):
-            lines.append(f"  in the model: SRQ {srq} head {self.srqs[srq].head}, {self.view(srq)}")
-            lines += self._recent(self.shared[srq])
-        obj = ("QP", qp) if qp is not None else ("SRQ", srq) if srq is not None else None
-        self.ctx.fail(text, obj=obj, diff=diff, rule=rule, more=lines)
-
-    @staticmethod
-    def _recent(history: deque[Trace]) -> list[str]:
-        recent = [f"    {describe_step(step)}" for step in list(history)[-SHOWN:]]
-        return ["  last steps:", *(recent or ["    none"])]
+        """See ``Context.fail``."""
+        there = (("QP", qp), ("SRQ", srq))
+        objs = [(kind, number) for kind, number in there if number is not None]
+        self.ctx.fail(text, step=step, objs=objs, diff=diff)
 
     def fail_step(
-        self,
-        text: str,
-        step: Trace,
-        shared: bool = False,
-        diff: Difference | None = None,
-        more: Iterable[str] = (),
+        self, text: str, step: Trace, shared: bool = False, diff: Difference | None = None
     ) -> NoReturn:
         """The same for a step of a QP or an SRQ."""
-        qp = None if shared else step.cq
-        srq = step.cq if shared else self.rqs[step.cq].config.srq
-        self.fail(text, qp, srq, step, diff=diff, more=more)
+        self.ctx.fail(text, step=step, objs=self._of(step, shared), diff=diff)
+
+    def _of(self, step: Trace, shared: bool) -> list[tuple[str, int | None]]:
+        if shared:
+            return [("SRQ", step.cq)]
+        return [("QP", step.cq), ("SRQ", self.rqs[step.cq].config.srq)]
 
     def compare(self, when: str, step: Trace, shared: bool = False, hidden: int = 0) -> None:
-        """The state ``when``, "before" or "after", a step is the model's; bits of ``hidden`` do not
-        count.
-        """
-        got = step.old if when == "before" else step.new
+        """A state of a step must be the model's; bits of ``hidden`` do not count."""
         want = (self.srqs if shared else self.rqs)[step.cq].trace_state(step.lane)
-        if (got ^ want) & ~hidden:
-            found = differences(step.lane, got, want, hidden)
-            text = f"state {when} the step differs from the model"
-            more = [f"  {one}" for one in found[1:]]
-            self.fail_step(text, step, shared, found[0], more)
+        if ((step.old if when == "before" else step.new) ^ want) & ~hidden:
+            self.ctx.differ(when, step, want, *self._of(step, shared), hidden=hidden)
+
+    def _tell_qp(self, qp: int) -> list[str]:
+        rq = self.rqs[qp]
+        return [
+            f"  in the model: QP {qp} {rq.qp.state.name}, {rq.config}, taken {rq.taken}, reported "
+            f"{rq.reported}, completed {rq.completed}, tail {rq.tail}, available {rq.available}",
+            *(f"    lane {n}: {describe(n, rq.trace_state(n))}" for n in (5, 6)),
+            *latest(self.history[qp]),
+        ]
+
+    def _tell_srq(self, srq: int) -> list[str]:
+        head = f"  in the model: SRQ {srq} head {self.srqs[srq].head}, {self.view(srq)}"
+        return [head, *latest(self.shared[srq])]
 
     def cq_failed(self, record: Trace) -> None:
         """CQ_ERROR: a CQ has gone to its error state."""
@@ -220,7 +207,6 @@ class ReceiveContext(Check):
             self.fail_step(doubt.text, doubt.step)
 
     def tick(self) -> None:
-        """Time has passed."""
         self.settle(self.ctx.cycle)
 
     # -- looking -----------------------------------------------------------------------------------

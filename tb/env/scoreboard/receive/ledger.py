@@ -63,8 +63,6 @@ class Queue:
     """Posts that are to be queued soon."""
     polled: int = 0
     """Completions of its buffers."""
-    sets: int = 0
-    """Watermarks set, and events since creation that may be those of others."""
     users: int = 0
     """QPs that are being created."""
     busy: bool = False
@@ -80,6 +78,12 @@ class Queue:
     def shared(self) -> bool:
         """It is an SRQ."""
         return isinstance(self.handle, Srq)
+
+    @property
+    def srq(self) -> Srq:
+        """The same."""
+        assert isinstance(self.handle, Srq)
+        return self.handle
 
     @property
     def size(self) -> int:

@@ -9,7 +9,6 @@ is right in a state that the queue had between the write and its answer.
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import NoReturn
 
 from models import codes
@@ -22,8 +21,9 @@ from tb.env.defs import SRQ_DB as REAP
 from tb.env.harness.records import DoorbellRequest, DoorbellResponse, Trace
 from tb.env.scoreboard.context import NeedCommandError
 from tb.env.scoreboard.cq.reserve import RECEIVE_LANE, PostCredits
-from tb.env.scoreboard.explain import Difference, name_of
-from tb.env.scoreboard.host.pages import PageCheck, PageWrites, Pending
+from tb.env.scoreboard.explain import Difference, coded
+from tb.env.scoreboard.host.pages import PageWrites, Pending
+from tb.env.scoreboard.host.portals import PortalCheck, PortalWrite
 from tb.env.scoreboard.post.context import LAG
 from tb.env.scoreboard.receive.context import ReceiveContext, RegionChange
 
@@ -31,29 +31,17 @@ _FREED = BSTATE["freed"]
 _GONE = (QpState.FREE, QpState.DESTROYING)
 
 
-class _PendingReceive(Pending):
+class _PendingReceive(PortalWrite):
     """A receive post, or a write to SRQ_DB."""
-
-    __slots__ = (
-        *("cq", "credits", "foreign", "index", "page", "post", "queue"),
-        *("result", "serial", "shared", "since"),
-    )
 
     def __init__(
         self, check: ReceivePostChecks, request: DoorbellRequest, serial: int, since: int
     ) -> None:
-        super().__init__(check, request)
-        self.page = request.addr // PAGE_BYTES
+        super().__init__(check, request, serial, since)
         self.post: RecvPost | None = None
         self.shared = False
         self.queue = 0  # QP or SRQ
         self.index = 0  # SRQ_DB: reaped
-        self.result: int | None = None  # by the write itself, or by its step
-        self.foreign: set[int] = set()  # what it can have been told without a step
-        self.serial = serial
-        self.since = since
-        self.cq = -1
-        self.credits = 1  # that an accepted one reserves there
 
     def __str__(self) -> str:
         name = f"{'SRQ' if self.shared else 'QP'} {self.queue}"
@@ -62,24 +50,19 @@ class _PendingReceive(Pending):
         return f"write of cycle {self.request.cycle} ({what})"
 
 
-class ReceivePostChecks(PageCheck):
+class ReceivePostChecks(PortalCheck[_PendingReceive]):
     """Writes to the receive portals and to SRQ_DB, and their steps."""
 
     rules = "SRQ-09, SRQ-15, SRQ-17"
 
     def __init__(self, rc: ReceiveContext, pages: PageWrites, credits_: PostCredits) -> None:
-        self.ctx = rc.ctx
+        super().__init__(rc.ctx, pages, credits_, _PendingReceive, RECEIVE_LANE)
         self.rc = rc
         self.qpc = rc.qpc
-        self.pages = pages
-        self.credits = credits_
-        self.receive_causes: Counter[int] = Counter()
-        self._latest_receive = 0
 
     # -- pins --------------------------------------------------------------------------------------
 
     def request(self, record: DoorbellRequest, serial: int) -> Pending:
-        """A write was taken from the host."""
         offset = record.addr % PAGE_BYTES
         pending = _PendingReceive(self, record, serial, self.credits.serial)
         if offset == SRQ_DB:
@@ -89,13 +72,11 @@ class ReceivePostChecks(PageCheck):
         if pending.result is not None:
             pending.decided = True
         else:
-            self._foresee(pending)
+            self.look(pending)
             if pending.post is not None and not pending.shared:
                 model = self.qpc.qps[pending.queue]
                 if model.state is not QpState.FREE:
-                    pending.cq = model.config.recv_cq
-                    pending.credits = self.rc.rqs[pending.queue].credits
-                    self.credits.lanes[RECEIVE_LANE][pending.cq] += pending.credits
+                    self.hold(pending, model.config.recv_cq, self.rc.rqs[pending.queue].credits)
         return pending
 
     def _portal(self, pending: _PendingReceive, shared: bool) -> None:
@@ -129,51 +110,22 @@ class ReceivePostChecks(PageCheck):
         """An SRQ may be destroyed meanwhile."""
         assert isinstance(pending, _PendingReceive)
         if pending.result is None and record.cause == Cause.NO_SRQ:
-            command = self.qpc.command_for(pending.queue, codes.Command.DESTROY_SRQ)
+            command = self.ctx.command_for(pending.queue, codes.Command.DESTROY_SRQ)
             if pending.shared and command is not None and command.result == 0:
                 pending.foreign.add(Cause.NO_SRQ)
 
-    def response(self, pending: Pending, record: DoorbellResponse) -> None:
-        """A write was answered."""
-        assert isinstance(pending, _PendingReceive)
-        request = pending.request
-        if record.axi_id != request.axi_id:
-            self._wrong(pending, f"{pending}: answered with ID {record.axi_id:#x}")
-        if record.resp != (2 if record.cause else 0):
-            self._wrong(pending, f"{pending}: response {record.resp} with cause {record.cause:#x}")
-        told = pending.foreign
-        if record.cause in told and record.cause:
-            if pending.result is not None and not self._hand_on(pending):
-                text = f"refused with {record.cause:#x}, but it has a step"
-                self._wrong(pending, f"{pending}: {text}")
-        elif pending.result is None:
-            right = ", ".join(f"{cause:#x}" for cause in sorted(told)) or "a step"
-            text = f"answered {record.cause:#x} without a step; right would be: {right}"
-            self._wrong(pending, f"{pending}: {text}")
-        elif record.cause != pending.result:
-            text = f"{pending}: cause {record.cause:#x}, expected {pending.result:#x}"
-            got, want = name_of(Cause, record.cause), name_of(Cause, pending.result)
-            self._wrong(pending, text, Difference("cause", got, want))
-        self.passed(pending)
-        self.receive_causes[record.cause] += 1
+    def answered(self, record: DoorbellResponse, request: DoorbellRequest) -> None:
         self.rc.model.causes[record.cause] += 1
         self.ctx.engine.note_write(request.addr, record.cause)
 
-    def _hand_on(self, pending: _PendingReceive) -> bool:
-        """The step that was taken for this write's may be that of a later one that is alike."""
-        for other in self.pages.of(_PendingReceive):
-            if other.result is None:
-                same = (other.shared, other.queue, other.post, other.index)
-                if same == (pending.shared, pending.queue, pending.post, pending.index):
-                    other.result = pending.result
-                    return True
-        return False
+    def alike(self, one: _PendingReceive, two: _PendingReceive) -> bool:
+        first, second = ((p.shared, p.queue, p.post, p.index) for p in (one, two))
+        return first == second
 
-    def _wrong(
-        self, pending: _PendingReceive, text: str, diff: Difference | None = None
-    ) -> NoReturn:
+    def wrong(self, pending: Pending, text: str, diff: Difference | None = None) -> NoReturn:
+        assert isinstance(pending, _PendingReceive)
         srq, qp = (pending.queue, None) if pending.shared else (None, pending.queue)
-        self.rc.fail(text, qp, srq, diff=diff)
+        self.rc.fail(f"{pending}: {text}", qp, srq, diff=diff)
 
     # -- steps of lane 6 ---------------------------------------------------------------------------
 
@@ -192,7 +144,7 @@ class ReceivePostChecks(PageCheck):
         rc, number = self.rc, record.cq
         if record.operand & TRC_RECV_POST.reserved:
             rc.fail_step(f"RECV_POST with operand {record.operand:#x}", record, shared)
-        found = [p for p in self._candidates(shared, number) if p.post is not None]
+        found = [p for p in self._of(shared, number) if p.post is not None]
         page = self._page(shared, number)
         own = [p for p in found if p.page == page]
         if not found:
@@ -208,10 +160,9 @@ class ReceivePostChecks(PageCheck):
             if changes is not None:
                 break
         else:
-            names = ", ".join(Cause(cause).name for cause in sorted(expected))
             cause = TRC_RECV_POST["cause"].get(record.operand)
-            text = f"receive post with cause {cause:#x}, right would be: {names}"
-            diff = Difference("cause", name_of(Cause, cause), names)
+            diff = coded("cause", Cause, cause, *expected)
+            text = f"receive post with cause {cause:#x}, right would be: {diff.want}"
             rc.fail_step(text, record, shared, diff)
         with rc.changed(changes):
             result = self._run(record, pending)
@@ -219,16 +170,10 @@ class ReceivePostChecks(PageCheck):
         if result.cause is Cause.OK:
             self._accepted_receive(record, shared)
         self._after(record, shared)
-        self._taken(pending, result.cause)
+        self.stepped(pending, result.cause)
 
-    def _candidates(self, shared: bool, number: int) -> list[_PendingReceive]:
-        return [
-            p
-            for p in self.pages.of(_PendingReceive)
-            if p.result is None
-            and p.serial > self._latest_receive
-            and (p.shared, p.queue) == (shared, number)
-        ]
+    def _of(self, shared: bool, number: int) -> list[_PendingReceive]:
+        return [p for p in self.candidates() if (p.shared, p.queue) == (shared, number)]
 
     def _run(self, record: Trace, pending: _PendingReceive) -> RecvPostResult:
         """The step in the model."""
@@ -320,7 +265,7 @@ class ReceivePostChecks(PageCheck):
     def reap_step(self, record: Trace) -> None:
         """REAP: an accepted write to SRQ_DB."""
         rc, number, index = self.rc, record.cq, record.operand
-        found = [p for p in self._candidates(True, number) if p.post is None and p.index == index]
+        found = [p for p in self._of(True, number) if p.post is None and p.index == index]
         srq = rc.srqs[number]
         pending = next((p for p in found if p.page == srq.config.page), found[0] if found else None)
         if pending is None:
@@ -331,14 +276,8 @@ class ReceivePostChecks(PageCheck):
             rc.fail_step(f"reaped, the model refuses it: {cause.name}", record, True)
         srq.reaped_seen = srq.reaped
         self._after(record, True)
-        self._taken(pending, 0)
+        self.stepped(pending, 0)
         self.changed_srq(number)
-
-    def _taken(self, pending: _PendingReceive, cause: int) -> None:
-        pending.result = cause
-        # Everything in front of it has had its turn.
-        self._latest_receive = pending.serial
-        self.pages.passed(pending, _PendingReceive)
 
     # -- states ------------------------------------------------------------------------------------
 
@@ -353,10 +292,9 @@ class ReceivePostChecks(PageCheck):
     def _changed(self, shared: bool, number: int) -> None:
         for pending in self.pages.of(_PendingReceive):
             if not pending.decided and (pending.shared, pending.queue) == (shared, number):
-                self._foresee(pending)
+                self.look(pending)
 
-    def _foresee(self, pending: _PendingReceive) -> None:
-        """What it would be told in the present state without a step."""
+    def look(self, pending: _PendingReceive) -> None:
         gone = self._gone(pending.shared, pending.queue)
         if gone is not None:
             pending.foreign.add(gone)
@@ -375,18 +313,3 @@ class ReceivePostChecks(PageCheck):
         if shared:
             return None if self.rc.srqs[number].exists else Cause.NO_SRQ
         return Cause.NO_QP if self.qpc.qps[number].state in _GONE else None
-
-    # -- helpers -----------------------------------------------------------------------------------
-
-    def passed(self, pending: Pending) -> None:
-        """No later state counts for it."""
-        assert isinstance(pending, _PendingReceive)
-        pending.decided = True
-        if pending.cq >= 0:
-            self.credits.lanes[RECEIVE_LANE][pending.cq] -= pending.credits
-            pending.cq = -1
-
-    def oldest(self) -> int:
-        """Serial of the state of the oldest write that waits for its step."""
-        posts = (p.since for p in self.pages.of(_PendingReceive) if p.result is None)
-        return next(posts, self.credits.serial)

@@ -9,13 +9,12 @@ request; the checks of completions compare the entry with it.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 
-from models.codes import LogCause, ModelError, QpState, Status
+from models.codes import LogCause, QpState, Status
 from tb.env.defs import RDONE, TRC_RECEIVE, Reg
 from tb.env.harness.records import Completion, RecvDone, Trace
-from tb.env.scoreboard.context import Check, Left, LogEntry
+from tb.env.scoreboard.context import Check, Left
 from tb.env.scoreboard.cq.entries import CompletionChecks
 from tb.env.scoreboard.explain import Difference, name_of
 from tb.env.scoreboard.post.context import LAG, OPEN
@@ -36,12 +35,9 @@ class ReceiveDoneChecks(Check):
         self.qpc = rc.qpc
         self.completions = completions
         self.posts = posts
-        self.statuses: Counter[int] = Counter()
         #: Cycle of a failing report whose change of state has not come, by QP: that waits for no
         #: room for the completion.
         self.failing: dict[int, int] = {}
-        #: What the error log gets by reports: cause, kind, object, detail.
-        self.log: list[LogEntry] = []
 
     def done(self, record: RecvDone) -> None:
         """A report was taken from the transport, to be accepted or refused."""
@@ -55,7 +51,7 @@ class ReceiveDoneChecks(Check):
         if known:
             qpc.qps[qp].state = state
         if log is not LogCause.OK:
-            self.log.append((log, QP_KIND, qp, tag))
+            self.rc.ctx.log.append((log, QP_KIND, qp, tag))
         elif status and state in OPEN:
             self.failing.setdefault(qp, record.cycle)
 
@@ -65,10 +61,7 @@ class ReceiveDoneChecks(Check):
         rq = rc.rqs[qp]
         rc.compare("before", record)
         number = rq.completed
-        try:
-            end = rq.complete()
-        except ModelError as error:
-            rc.fail_step(str(error), record)
+        end = rq.complete()
         of_srq = end.srq is not None
         expected = TRC_RECEIVE.pack(status=end.status, shared=of_srq, flush=end.flush, cq=end.cq)
         if record.operand != expected:
@@ -82,7 +75,6 @@ class ReceiveDoneChecks(Check):
         rc.completed_at[qp] = record.cycle
         for news in rc.done[qp]:
             news.note(rq.completed, record.cycle)
-        self.statuses[end.status] += 1
         if end.srq is not None:
             rc.completions[end.srq].append((record.cycle, rc.srqs[end.srq].completed - 1))
             rc.note(end.srq)
@@ -103,7 +95,6 @@ class ReceiveDoneChecks(Check):
             self.failing.pop(qp, None)
 
     def tick(self) -> None:
-        """Time has passed."""
         for qp, since in self.failing.items():
             if self.rc.ctx.cycle - since > LAG:
                 self.rc.fail(f"still not in error, after the failing receive of cycle {since}", qp)
@@ -130,7 +121,3 @@ class ReceiveDoneChecks(Check):
         """Receive posts and reports."""
         model = self.rc.model
         return {Reg.CNT_RECV_POSTS: model.posts, Reg.CNT_RECV_DONE: model.done}
-
-    def logged(self) -> list[LogEntry]:
-        """Reports that were refused."""
-        return self.log

@@ -11,19 +11,20 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
-from models.codes import Cause, LogCause, ModelError, QpState, ScatterCode
+from models.codes import Cause, LogCause, QpState, ScatterCode
 from models.receive.receive_post import fill
 from models.receive.receive_types import RecvRequest, Taken, TakeResult
 from tb.env.defs import SCATTER_USER, TRC_TAKE, TSTATE, Reg
 from tb.env.harness.records import Interrupt, ScatterAnswer, Trace
 from tb.env.harness.records import RecvRequest as RequestBeat
-from tb.env.scoreboard.context import Check, Left, LogEntry, NeedCommandError
+from tb.env.scoreboard.context import Check, Left, NeedCommandError
 from tb.env.scoreboard.cq.reserve import TAKE_LANE, PostCredits
 from tb.env.scoreboard.explain import Difference, name_of
 from tb.env.scoreboard.host.memory import MemoryChecks
-from tb.env.scoreboard.keys.peer import PeerChecks
+from tb.env.scoreboard.keys.requests import PeerChecks
 from tb.env.scoreboard.post.context import LAG, OPEN
 from tb.env.scoreboard.post.posts import SLACK
 from tb.env.scoreboard.post.retire import QP_KIND
@@ -36,46 +37,31 @@ _TAIL, _REPORTED = TSTATE["tail"], TSTATE["reported"]
 _code = SCATTER_USER["code"].get
 
 
+@dataclass(eq=False)
 class _Waiting:
     """A request without an answer."""
 
-    __slots__ = (
-        "cq",
-        "credits",
-        "cycle",
-        "exists",
-        "free",
-        "refusable",
-        "request",
-        "since",
-        "stepped",
-    )
-
-    def __init__(self, request: RecvRequest, cycle: int, since: int) -> None:
-        self.request = request
-        self.cycle = cycle
-        self.since = since
-        self.refusable = False
-        self.free = False  # its QP did not exist at some time
-        self.exists = False  # its QP existed at some time
-        self.stepped = False  # a step was taken for it
-        self.cq = -1
-        self.credits = 1  # that its buffer reserves there
+    request: RecvRequest
+    cycle: int
+    since: int
+    refusable: bool = False
+    free: bool = False  # its QP did not exist at some time
+    exists: bool = False  # its QP existed at some time
+    stepped: bool = False  # a step was taken for it
+    cq: int = -1
+    credits: int = 1  # that its buffer reserves there
 
     def __str__(self) -> str:
         return f"answer to the request of cycle {self.cycle} ({self.request})"
 
 
-class Take:
+class Take(NamedTuple):
     """A step without its answer."""
 
-    __slots__ = ("connection", "cycle", "serial", "taken")
-
-    def __init__(self, cycle: int, taken: Taken | None, serial: int, connection: int) -> None:
-        self.cycle = cycle
-        self.taken = taken
-        self.serial = serial
-        self.connection = connection
+    cycle: int
+    taken: Taken | None
+    serial: int
+    connection: int
 
 
 class TakeChecks(Check):
@@ -99,16 +85,11 @@ class TakeChecks(Check):
         self._answered = [0] * params.num_srq
         #: Cycle of an answer LENGTH_ERROR whose change of state has not come, by QP.
         self.overlong: dict[int, int] = {}
-        #: What the error log gets by requests: cause, kind, object, detail.
-        self.log: list[LogEntry] = []
         #: Entries that may be there: the QP came or went while the request was judged.
         self.maybe: list[tuple[int, int, int, int]] = []
         self.endings = Endings()
-        self.answers = 0
-        self.events = self.interrupts = 0
-        #: Of each SRQ: when its latest event came, and when its latest interrupt was taken.
+        #: Of each SRQ: when its latest event came.
         self.event_at = [-1] * params.num_srq
-        self.irq_at = [-1] * params.num_srq
         #: Since then nothing has stalled the answers.
         self.free_since = 0
         self._latest_answer = -1
@@ -190,17 +171,14 @@ class TakeChecks(Check):
         if result.event != bool(event):
             rc.fail_step(f"watermark event {event}, expected {int(result.event)}", record)
         rc.compare("after", record)
-        if shared and srq is not None:
-            self._shared(srq, record, bool(event))
+        if srq is not None:
+            if event:
+                self.raised(srq)
+            rc.shared[srq].append(record)
+            rc.note(srq)
         rc.history[qp].append(record)
         if result.reserved:
             self.credits.grant(self.qpc.qps[qp].config.recv_cq, rq.credits)
-
-    def _shared(self, srq: int, record: Trace, event: bool) -> None:
-        if event:
-            self.raised(srq)
-        self.rc.shared[srq].append(record)
-        self.rc.note(srq)
 
     def _before(self, record: Trace) -> None:
         """State before, and what the step knows of posts and reports."""
@@ -224,12 +202,7 @@ class TakeChecks(Check):
         rc, qp = self.rc, record.cq
         index = rc.params.index
         rq = rc.rqs[qp]
-        try:
-            return rq.flush_take(
-                tail_seen=index(rq.tail_seen), reported_seen=index(rq.reported_seen)
-            )
-        except ModelError as error:
-            rc.fail_step(str(error), record)
+        return rq.flush_take(tail_seen=index(rq.tail_seen), reported_seen=index(rq.reported_seen))
 
     def _message(self, record: Trace) -> TakeResult:
         rc, qp = self.rc, record.cq
@@ -282,8 +255,8 @@ class TakeChecks(Check):
         shared, wanted = rc.rqs[record.cq].srq is not None, rc.rqs[record.cq].credits
         since = min(w.since for w in found)
         outcomes = self.credits.outcomes(cq, since, wanted, TAKE_LANE)
-        if not shared:
-            outcomes = self.credits.errors(cq, since)
+        if not shared:  # it holds its credits already
+            outcomes = {Cause.OK if c is Cause.NO_CREDIT else c for c in outcomes}
         if credit:
             right = Cause.OK in outcomes
         elif not shared:
@@ -318,9 +291,8 @@ class TakeChecks(Check):
             self._taken(record, waiting)
         self._release(waiting)
         self._timely(record, waiting)
-        self.answers += 1
         if _code(record.user) == ScatterCode.BAD_TOKEN:
-            self.log.append((LogCause.TOKEN_REFUSED, QP_KIND, record.qp, 0))
+            self.rc.ctx.log.append((LogCause.TOKEN_REFUSED, QP_KIND, record.qp, 0))
 
     def _timely(self, record: ScatterAnswer, waiting: _Waiting) -> None:
         since = max(waiting.cycle, self.free_since) + BOUND
@@ -337,7 +309,7 @@ class TakeChecks(Check):
             rc.fail(f"{waiting}: user {record.user:#x}, data {record.data:#x} with REFUSED", known)
         rc.model.refused += 1
         if waiting.free:
-            log = self.maybe if waiting.exists else self.log
+            log = self.maybe if waiting.exists else self.rc.ctx.log
             log.append((LogCause.RREQ_BAD, QP_KIND, request.qp, 0))
         if known is not None:
             self._skip(known, record.cycle, waiting)
@@ -427,7 +399,6 @@ class TakeChecks(Check):
 
     def raised(self, srq: int) -> None:
         """A watermark event has come; its interrupt must follow."""
-        self.events += 1
         self.event_at[srq] = self.rc.ctx.cycle
 
     def interrupt(self, record: Interrupt) -> None:
@@ -440,8 +411,6 @@ class TakeChecks(Check):
         srq = min(able, key=lambda q: self.event_at[q.number])
         srq.interrupt()
         memory.merged(record)
-        self.interrupts += 1
-        self.irq_at[srq.number] = record.cycle
         rc.note(srq.number)
 
     # -- time --------------------------------------------------------------------------------------
@@ -451,7 +420,6 @@ class TakeChecks(Check):
         self.free_since = max(self.free_since, cycle)
 
     def tick(self) -> None:
-        """Time has passed."""
         cycle = self.rc.ctx.cycle
         for qp, since in self.overlong.items():
             if cycle - since > LAG:
@@ -482,7 +450,3 @@ class TakeChecks(Check):
             Reg.CNT_NOT_READY: model.not_ready,
             Reg.CNT_RECV_REFUSED: model.refused,
         }
-
-    def logged(self) -> list[LogEntry]:
-        """Requests that were refused."""
-        return self.log

@@ -1,54 +1,40 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scoreboard in special situations: refusals, races, rules on pins. Each is right as it is, and
-wrong with one change.
+"""The scoreboard of the completion core in special situations: races, rules on pins, moderation,
+commands in flight. Each is right as it is, and wrong with one change.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import product
+from typing import Any
 
 import pytest
 
+from models import codes
+from models.arm.arm import CqConfig
 from models.codes import ArmType, ResultType, TraceOp
 from models.cq.queue import Placement
+from models.host.control import make_args
 from models.host.doorbell import pack_doorbell, pack_return
 from models.layouts import CB_RETURN, CQ_DB
-from tb.env.harness.records import Completion, CreditAnswer, CreditRequest, MemWrite, Trace
-from tb.env.scoreboard.scoreboard import Mismatch, Scoreboard
-from tb.selftest.mutations import Records, change, fails, index, put, right, spoiled, wrong
+from tb.env.defs import Reg
+from tb.env.harness.records import Command, MemWrite, Trace
+from tb.env.pins import Pins
+from tb.env.scoreboard.context import look_patience
+from tb.env.scoreboard.scoreboard import ALLOWANCES, Mismatch, Scoreboard
+from tb.selftest.mutations import Records, drop, fails, index, put, right, spoiled, wrong
+from tb.selftest.right_streams import completions
 from tb.selftest.streams import PARAMS, Stream
 
-# -- doorbells -----------------------------------------------------------------------------------
+ANY, SOLICITED = ArmType.ANY, ArmType.SOLICITED
 
-
-@pytest.mark.parametrize(
-    "word, offset, page, cause",
-    [
-        (1 << 50, CQ_DB, 1, 0x05),
-        (1 << 63 | 3 << 48, CQ_DB, 1, 0x06),
-        (pack_doorbell(5, 0), CQ_DB, 1, 0x07),
-        (pack_doorbell(2, 0), CQ_DB, 1, 0x08),
-        (pack_doorbell(0, 0), CQ_DB, 2, 0x09),
-        (pack_doorbell(0, 9), CQ_DB, 1, 0x0B),
-        (pack_return(0), CB_RETURN, 1, 0x0C),
-        (0, 0x400, 1, 0x04),
-        (0, CQ_DB, 4, 0x03),
-    ],
-)
-def test_causes(word: int, offset: int, page: int, cause: int) -> None:
-    stream = Stream().standard()
-    stream.request(offset, word, page)
-    stream.respond(cause)
-    right(stream)
-    for other in {0, 8, 0x0B, 0x0C} - {cause}:
-        match = "expected|right would be|no step"
-        spoiled(stream, match, put, -1, cause=other, resp=2 if other else 0)
+# -- doorbells -------------------------------------------------------------------------------------
 
 
 def test_window_of_a_refusal() -> None:
     """Both sides of a change while the doorbell waits are right, nothing else is."""
-    stream = Stream().standard()
+    stream = completions()
     stream.placed()
     stream.request(CQ_DB, pack_doorbell(0, stream.engine.cqs[0].cons + 1))
     stream.write()
@@ -83,7 +69,7 @@ def test_refusal_behind_an_accepted_doorbell() -> None:
     refused one was executed before the write, or had to be accepted.
     """
     for before in (3, 4):
-        stream = Stream().standard()
+        stream = completions()
         stream.placed()
         cons = stream.engine.cqs[0].cons
         for number in (cons, cons + 1):
@@ -111,36 +97,25 @@ def test_index_beyond_what_is_written_is_not_accepted() -> None:
     wrong(stream, "the model refuses it: BAD_INDEX", spoil)
 
 
-# -- rules on pins alone -------------------------------------------------------------------------
-
-
-def no_arm(board: Scoreboard) -> None:
-    board.checks.doorbells.arms[0] = 0
-
-
-def no_return(board: Scoreboard) -> None:
-    board.checks.doorbells.returns[0] = 0
-
-
-def not_acknowledged(board: Scoreboard) -> None:
-    board.checks.memory.pins[0].under_way = True
-
-
-def one_acknowledged(board: Scoreboard) -> None:
-    board.checks.memory.pins[0].acked = 1
+# -- rules on pins alone ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     "calls, spoil, message",
     [
-        (1, no_arm, "CQ-06: callback 1 after 0 arm"),
-        (2, no_return, "CQ-11: callback while the one before"),
-        (2, not_acknowledged, "is not acknowledged"),
-        (2, one_acknowledged, "CQ-15: callback for 2 entries"),
+        (1, lambda c: setattr(c.doorbells, "arms", [0] * 4), "CQ-06: callback 1 after 0 arm"),
+        (
+            2,
+            lambda c: setattr(c.doorbells, "returns", [0] * 4),
+            "CQ-11: callback while",
+        ),
+        (2, lambda c: setattr(c.memory.pins[0], "under_way", True), "is not acknowledged"),
+        (2, lambda c: setattr(c.memory.pins[0], "acked", 1), "CQ-15: callback for 2 entries"),
+        (1, None, "nobody can have read"),
     ],
 )
 def test_callback_at_the_pins(
-    calls: int, spoil: Callable[[Scoreboard], object], message: str
+    calls: int, spoil: Callable[[Any], object] | None, message: str
 ) -> None:
     """Trace and model agree on a call; the pins know of something that forbids it."""
     board = Scoreboard(PARAMS)
@@ -151,65 +126,18 @@ def test_callback_at_the_pins(
         stream.returns()
         stream.complete()
     board(stream.records)
-    spoil(board)
     done = len(stream.records)
+    if spoil is not None:
+        spoil(board.checks)
+    else:
+        for engine in (board.ctx.engine, stream.engine):
+            engine.eqs[1].prod += 4  # as if four entries were there that nobody returned from
     stream.event()
     with pytest.raises(Mismatch, match=message):
         board(stream.records[done:])
 
 
-def test_unread_event_is_not_overwritten() -> None:
-    board = Scoreboard(PARAMS)
-    stream = Stream().due()
-    board(stream.records)
-    done = len(stream.records)
-    for engine in (board.ctx.engine, stream.engine):
-        engine.eqs[1].prod += 4  # as if four entries were there that nobody returned from
-    stream.event()
-    with pytest.raises(Mismatch, match="nobody can have read"):
-        board(stream.records[done:])
-
-
-# -- credits, refused completions ------------------------------------------------------------------
-
-
-def test_credits_beyond_the_ring() -> None:
-    stream = Stream().standard()
-    assert [stream.credit(0) for _ in range(5)] == [True] * 4 + [False]
-    wrong(stream, "granted, at most 0 were free", put, -1, granted=True)
-
-
-@pytest.mark.parametrize("data", [0, 3 << 16, 1 << 16 | 4, 1 << 18 | 1 << 16])
-def test_malformed_credit_requests(data: int) -> None:
-    stream = Stream().standard()
-    stream.add(CreditRequest(stream.tick(), data))
-    stream.add(CreditAnswer(stream.tick(), False))
-    wrong(stream, "malformed, but granted", put, -1, granted=True)
-
-
-def test_refused_completions() -> None:
-    stream = Stream().standard()
-    cqe = stream.cqe()
-    for cq in (2, 9, 0):  # no such queue, no such number, no credit
-        stream.arrive(cq, cqe)
-    assert right(stream).checks.completions.bad_cq == 1
-    stream.engine.producers[0].granted += 1
-    stream.place(0, cqe)
-    fails(stream, "without a credit", ("memory",))
-
-
-def test_silent_completions() -> None:
-    stream = Stream().standard()
-    stream.credit(0, 2)
-    cqe = stream.cqe()
-    stream.arrive(0, stream.cqe(), cqe, silent=1)
-    stream.place(0, cqe, back=1)
-    stream.written()
-    wrong(stream, "entry 3", change, Completion, -1, to={"silent": 2})
-
-
 # -- completions that may have been refused --------------------------------------------------------
-
 
 NO_BELLS = ("no_doorbells",)
 
@@ -287,14 +215,85 @@ def test_refusable_too_late() -> None:
     fails(stream, "queue 0 entry 0", NO_BELLS)
 
 
-def test_silent_lanes() -> None:
-    """A silent one between two candidates took the other credit."""
-    first, second = cqes(2)
-    stream = race(first)
-    stream.arrive(0, second, silent=1)
-    stream.place(0, back=1)
-    assert stream.credit(0)
-    stream.arrive(0, first)
-    stream.place(0, first)
-    stream.written()
-    right(stream, NO_BELLS)
+def test_overflow_with_room_is_wrong() -> None:
+    stream = Stream().ready(1, reservation=False, log2=1)
+    stream.doorbell(0, ANY)
+    stream.arrive(0, stream.cqe())
+    old = stream.state(0, 0)
+    stream.add(Trace(stream.tick(), 0, TraceOp.OVERFLOW, 0, False, 0, 0, old, old | 1 << 32))
+    fails(stream, "although an entry is free")
+
+
+# -- moderation ------------------------------------------------------------------------------------
+
+
+def test_moderated_callback_waits_for_its_count_or_for_the_look() -> None:
+    for count, grace, quiet in ((2, 2 * PARAMS.num_cq + 48, 0), (3, 0, 10_000)):
+        stream, board = Stream().ready(moderation=(count, 0xFFFF)), Scoreboard(PARAMS)
+        stream.doorbell(0, ANY)
+        stream.complete(0, stream.cqe(), stream.cqe())
+        stream.tick(20)
+        board(stream.records)
+        assert board.grace(stream.cycle) == grace
+        board.finish(now=stream.cycle + quiet)
+
+
+def test_look_comes_in_time() -> None:
+    """The interval of a callback ends with the look; the consumer rings meanwhile."""
+    latest = (3 + 2) * PARAMS.mod_tick + look_patience(PARAMS.num_cq, 1)
+    for cycles in (latest, latest + 1):
+        stream = Stream().due(moderation=(0xFFFF, 3))
+        due = stream.engine.cqs[0].due_time
+        stream.doorbell(0, ANY)
+        stream.tick(due + cycles - stream.cycle)
+        stream.look()
+        stream.call()
+        right(stream) if cycles == latest else fails(stream, "moderated callback waits")
+
+
+# -- commands in flight ----------------------------------------------------------------------------
+
+
+def test_settings_count_from_some_moment_of_the_command() -> None:
+    """An arm over a new completion while MODIFY_CQ sets the typed reading; ``new``: it counts."""
+    for new in (False, True):
+        stream = Stream().ready()
+        stream.complete()
+        config = CqConfig(4, typed=True)
+        words, start = make_args(0, config=config).words, stream.tick()
+        if new:
+            stream.engine.modify(0, config)
+        stream.doorbell(0, SOLICITED)
+        if not new:
+            stream.engine.modify(0, config)
+        stream.add(Command(stream.tick(), start, codes.Command.MODIFY_CQ, words, 0, (0,) * 8))
+        if stream.engine.cqs[0].running:
+            stream.call()
+        right(stream)
+    drop(stream.records, Command, -1)
+    fails(stream, "the model has a callback")
+    board = Scoreboard(PARAMS, commanding=lambda: False)
+    with pytest.raises(Mismatch, match="the model has a callback"):
+        board(stream.records)
+
+
+def test_a_host_that_does_not_read_the_results(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Records behind its command are withheld: neither a next command nor the end passes."""
+    monkeypatch.setattr("cocotb.start_soon", lambda watch: watch.close())
+    board = Scoreboard(PARAMS)
+    pins = Pins(None, board)
+    pins.cycle = 7
+    pins._written(Reg.CMD, codes.Command.QUERY_CQ)
+    for offset, value, missing in (
+        (Reg.CMD_STATUS, 1, "CMD_STATUS to its end"),
+        (Reg.CMD_STATUS, 2, "OUT0, OUT1, OUT2, OUT3, OUT4, OUT5, OUT6, OUT7"),
+        (Reg.OUT0, 0, "OUT1, OUT2, OUT3, OUT4, OUT5, OUT6, OUT7"),
+    ):
+        pins._was_read(offset, value)
+        with pytest.raises(Mismatch, match=f"QUERY_CQ of cycle 7: .* not read {missing},.* then"):
+            board.finish(ALLOWANCES)
+        with pytest.raises(AssertionError, match=f"not read {missing},"):
+            pins._written(Reg.CMD, codes.Command.QUERY_CQ)
+    for number in range(1, 8):
+        pins._was_read(Reg.OUT0 + 4 * number, 0)
+    board.finish(ALLOWANCES)
