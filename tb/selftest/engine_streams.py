@@ -62,7 +62,6 @@ class EngineStream(WorkStream):
     # -- commands ----------------------------------------------------------------------------------
 
     def create_srq(self, srq: int = 0, **options: int) -> None:
-        """CREATE_SRQ."""
         values = {"size": 4, "zone": ZONE, "page": PAGE, "vector": SRQ_VECTOR} | options
         self.execute(codes.Command.CREATE_SRQ, make_srq_args(srq, SrqConfig(**values)))
 
@@ -86,11 +85,6 @@ class EngineStream(WorkStream):
         reply = self.key_command(codes.Command.CREATE_MW, number, ZONE, CONTEXT)
         self.tokens[number] = reply.out[0]
         return reply.out[0]
-
-    def allocate(self, number: int = FAST) -> int:
-        """ALLOC_MR; returns the key."""
-        self.keys[number] = self.key_command(codes.Command.ALLOC_MR, number, ZONE).out[0]
-        return self.keys[number]
 
     def create_receiver(
         self, qp: int, srq: int | None = None, cq: int = 0, depth: int = 4, **options: Any
@@ -149,7 +143,7 @@ class EngineStream(WorkStream):
         post = self.buffer() if post is None else post
         self.wrote_receive(post, shared)
         cause = self.fault(receive_write_faults) or self.took(post, shared)
-        self.answered(cause)
+        self.respond(cause)
         return cause
 
     def reap(self, srq: int, index: int) -> int:
@@ -264,13 +258,11 @@ class EngineStream(WorkStream):
         found = self.table.windows[window]
         return found.key if found is not None else 0x1800 | window
 
-    def bind_post(
-        self, qp: int = OWN, window: int = 0, flags: int = READ_FLAG, token: int | None = None
-    ) -> Post:
-        """A Bind of the present key of a window, or of another one, to all of region 0."""
-        target = Segment(0, 0, self.key_of(window) if token is None else token)
+    def bind_post(self, qp: int = OWN, window: int = 0) -> Post:
+        """A Bind of the present key of a window to all of region 0."""
+        target = Segment(0, 0, self.key_of(window))
         slots = slots_of([Segment(BASE, LENGTH, self.keys.get(0, 0))], target)
-        return self.make(BIND, flags, qp, slots=slots)
+        return self.make(BIND, READ_FLAG, qp, slots=slots)
 
     def invalidate_post(self, token: int, qp: int = OWN) -> Post:
         """An Invalidate."""
@@ -341,13 +333,13 @@ class EngineStream(WorkStream):
 
     # -- whole scenarios ---------------------------------------------------------------------------
 
-    def receivers(self, cqs: int = 2, log2: int = 3, flag: int = 0, size: int = 4) -> Self:
+    def receivers(self, flag: int = 0) -> Self:
         """Regions, an SRQ, a connected QP with its own queue, and two that share the SRQ."""
-        self.ready(cqs, log2=log2)
+        self.ready(2, log2=3)
         self.register(0)
-        self.create_srq(0, size=size)
+        self.create_srq(0)
         for qp in (OWN, FIRST, SECOND):
-            self.create_receiver(qp, None if qp == OWN else 0, qp % cqs, flag=flag)
+            self.create_receiver(qp, None if qp == OWN else 0, qp % 2, flag=flag)
             self.connect(qp)
         return self
 
@@ -357,7 +349,7 @@ class EngineStream(WorkStream):
         """
         self.ready(2, log2=4)
         self.register(0, rights=3)
-        self.allocate(FAST)
+        self.keys[FAST] = self.key_command(codes.Command.ALLOC_MR, FAST, ZONE).out[0]
         for number in range(2):
             self.window(number)
         self.create_srq(0)

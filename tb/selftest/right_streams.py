@@ -314,7 +314,7 @@ def troubles_of_receives() -> EngineStream:
     s.wrote_receive(post := s.buffer())
     s.key_command(codes.Command.DEREGISTER_MR)
     s.tick(1)
-    s.answered(cause := s.took(post))
+    s.respond(cause := s.took(post))
     assert cause is Cause.BAD_REGION
     assert s.register(0) != own
     # The vector of a CQ and a watermark of the same number.
@@ -355,7 +355,7 @@ def troubles_of_receives() -> EngineStream:
     s.wrote_receive(s.buffer(0), True)
     start, words = s.tick(), (0,) * 8
     s.receiving.srqs[0].destroy()
-    s.answered(Cause.NO_SRQ)
+    s.respond(Cause.NO_SRQ)
     s.add(Command(s.tick(), start, codes.Command.DESTROY_SRQ, words, 0, words))
     s.create_srq(0)
     return s

@@ -97,23 +97,22 @@ class Stream:
         self,
         code: int,
         words: tuple[int, ...],
-        steps: Callable[[], None] | None = None,
+        steps: Callable[[], int | None] | None = None,
         out: int = 0,
     ) -> None:
-        """A command, executed by the model unless ``steps`` does it."""
-        result, outs = 0, tuple([out] + [0] * 7)
+        """A command, executed by the model unless ``steps`` does it and tells the result."""
+        outs = (out, *[0] * 7)
         start = self.tick()
         self.tick()
         if steps is not None:
-            steps()
+            result = steps() or 0
         else:
             reply = self.engine.command(code, Args(words))
             result, outs = reply.result, reply.out
         self.add(Command(self.tick(5), start, code, words, result, outs))
 
-    def create_eq(self, eq: int = EQ, log2: int = 2, vector: int = VECTOR) -> None:
-        """CREATE_EQ."""
-        args = make_args(eq, base=self.base(), log2=log2, vector=vector, page=PAGE)
+    def create_eq(self) -> None:
+        args = make_args(EQ, base=self.base(), log2=2, vector=VECTOR, page=PAGE)
         self.command(codes.Command.CREATE_EQ, args.words)
 
     def create_cq(
@@ -142,24 +141,17 @@ class Stream:
     def destroy_cq(self, cq: int = 0) -> bool:
         """One DESTROY_CQ; True if freed."""
         engine = self.engine
-        freed = False
 
-        def steps() -> None:
-            nonlocal freed
+        def steps() -> int:
             if not engine.producers[cq].stopped:
                 self.traced(TraceOp.STOP, cq, 0, lambda: engine.stop(cq))
                 self.tick(1)
             freed = not engine.cqs[cq].busy and engine.idle(cq)
             self.traced(TraceOp.DESTROY, cq, freed, lambda: engine.destroy(cq))
+            return 0 if freed else 0x4D
 
-        code = codes.Command.DESTROY_CQ
-        start = self.tick()
-        steps()
-        result = 0 if freed else 0x4D
-        assert (engine.cqs[cq].life is Life.FREE) is freed
-        words = make_args(cq).words
-        self.add(Command(self.tick(5), start, code, words, result, (0,) * 8))
-        return freed
+        self.command(codes.Command.DESTROY_CQ, make_args(cq).words, steps)
+        return engine.cqs[cq].life is Life.FREE
 
     def resize_cq(self, cq: int = 0, log2: int = 3) -> None:
         """A successful RESIZE_CQ."""
@@ -195,7 +187,6 @@ class Stream:
         self.add(Completion(self.cycle, keep, silent, (cq, cq), (data[0], data[1])))
 
     def place(self, cq: int, *cqes: bytes, back: int = 0) -> None:
-        """PLACE."""
         self.tick()
         operand = len(cqes) | back << 2
         self.traced(TraceOp.PLACE, cq, operand, lambda: self.engine.place(cq, cqes, back))
@@ -261,7 +252,6 @@ class Stream:
         self.traced(TraceOp.CQ_ERROR, cq, operand, run)
 
     def overflow(self, cq: int = 0) -> None:
-        """OVERFLOW."""
         self.tick()
         self.traced(TraceOp.OVERFLOW, cq, 0, lambda: self.engine.overflow(cq))
 
@@ -271,22 +261,22 @@ class Stream:
 
     # -- events ------------------------------------------------------------------------------------
 
-    def event(self, cq: int = 0, eq: int = EQ) -> None:
+    def event(self, cq: int = 0) -> None:
         """The event entry of a callback is written."""
         self.tick()
-        address, entry = self.engine.eqs[eq].expected(cq, self.engine.status)
+        address, entry = self.engine.eqs[EQ].expected(cq, self.engine.status)
         lane = address % LINE_BYTES
         strb = 0xFFFF << lane
         data = entry * (LINE_BYTES // EQE_BYTES)
-        self.engine.eqe_beat(eq, address - lane, data, strb)
+        self.engine.eqe_beat(EQ, address - lane, data, strb)
         line = int.from_bytes(data, "little")
-        self.add(MemWrite(self.cycle, self.params.num_cq + eq, address - lane, strb, line))
+        self.add(MemWrite(self.cycle, self.params.num_cq + EQ, address - lane, strb, line))
 
-    def event_answer(self, cq: int = 0, resp: int = 0, eq: int = EQ) -> None:
+    def event_answer(self, cq: int = 0, resp: int = 0) -> None:
         """The event entry is answered, with the step that follows."""
         self.tick()
-        self.add(MemResponse(self.cycle, self.params.num_cq + eq, resp))
-        write = self.engine.eqe_response(eq, resp == 0)
+        self.add(MemResponse(self.cycle, self.params.num_cq + EQ, resp))
+        write = self.engine.eqe_response(EQ, resp == 0)
         self.tick()
         if resp == 0:
             self.traced(TraceOp.EVENT_DONE, cq, 0, lambda: self.engine.event_done(cq))
@@ -349,9 +339,9 @@ class Stream:
             self.create_cq(cq, **options)  # type: ignore[arg-type]
         return self
 
-    def called(self, **options: object) -> Self:
+    def called(self) -> Self:
         """A CQ that is armed, gets a completion, and calls."""
-        self.due(**options).call()
+        self.due().call()
         return self
 
     def due(self, **options: object) -> Self:

@@ -18,12 +18,20 @@ from sw.binding import OPS, SOURCES, Ops, load, structures
 from tb.env import defs
 
 STRICT = ["-Wall", "-Wextra", "-pedantic", "-Werror", "-O1", f"-I{ROOT / C_HEADER.parent}"]
-LANGUAGES = [("gcc", "c11", "c"), ("g++", "c++17", "cpp")]
 LAYOUTS = [value for value in vars(defs).values() if isinstance(value, defs.Layout)]
 HEAD = "#include <assert.h>\n#include <stdio.h>\n#include <carillon.h>\n"
 
 
-def compile_and_run(tmp_path: Path, language: tuple[str, str, str], text: str) -> str:
+Language = tuple[str, str, str]
+
+
+@pytest.fixture(params=[("gcc", "c11", "c"), ("g++", "c++17", "cpp")], ids=("c11", "c++17"))
+def language(request: pytest.FixtureRequest) -> Language:
+    """Compiler, standard, suffix."""
+    return request.param
+
+
+def compile_and_run(tmp_path: Path, language: Language, text: str) -> str:
     """What the program prints; fails on a warning."""
     compiler, standard, suffix = language
     source = tmp_path / f"program.{suffix}"
@@ -37,8 +45,7 @@ def equal(left: str, right: int) -> str:
     return f'static_assert({left} == {int(right)}, "{left}");'
 
 
-@pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language[1])
-def test_numbers_are_those_of_python(tmp_path: Path, language: tuple[str, str, str]) -> None:
+def test_numbers_are_those_of_python(tmp_path: Path, language: Language) -> None:
     """Every code, offset and field, and the sizes of what lies in memory."""
     claims = [
         equal(f"CARILLON_{spec.macro}_{member.name}", member.value)
@@ -58,8 +65,7 @@ def test_numbers_are_those_of_python(tmp_path: Path, language: tuple[str, str, s
     compile_and_run(tmp_path, language, "\n".join([HEAD, *claims, "int main(void) { return 0; }"]))
 
 
-@pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language[1])
-def test_fields_are_put_and_got(tmp_path: Path, language: tuple[str, str, str]) -> None:
+def test_fields_are_put_and_got(tmp_path: Path, language: Language) -> None:
     """A word that C packs is the one that Python packs, and each field is read back; bits that do
     not fit stay out of their neighbours.
     """
@@ -89,8 +95,7 @@ def test_fields_are_put_and_got(tmp_path: Path, language: tuple[str, str, str]) 
     assert compile_and_run(tmp_path, language, text).split() == wanted
 
 
-@pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language[1])
-def test_the_driver_compiles(tmp_path: Path, language: tuple[str, str, str]) -> None:
+def test_the_driver_compiles(tmp_path: Path, language: Language) -> None:
     sources = "".join(f'#include "{name}"\n' for name in SOURCES)
     compile_and_run(tmp_path, language, sources + "int main(void) { return 0; }")
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The generated definitions are current, and a difference does not go unnoticed."""
+"""The generated definitions and the table of verbs are current, and a difference does not go
+unnoticed.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from scripts import gen_defs
+from models.verb import Verb
+from models.verbs import VERBS
+from scripts import gen_defs, gen_verbs
 from scripts.defdocs import DOCS, PAGES, POSTING, RECEIVE, WINDOWS, check_docs, unwrap
 from scripts.gen_defs import C_HEADER, HEADER, MODULE, ROOT
-from scripts.rdlmap import RDL, Map, read_map
+from scripts.gen_verbs import TABLE, problems, table
+from scripts.rdlmap import RDL, DefsError, Map, read_map
 from tb.env import defs
 
 LAYOUTS = [value for value in vars(defs).values() if isinstance(value, defs.Layout)]
@@ -123,29 +128,6 @@ def test_a_changed_page_is_found(rmap: Map, page: Path) -> None:
         assert message in "\n".join(check_docs(wrong, rmap)), old
 
 
-def test_numbers_of_the_contract() -> None:
-    """A few numbers by hand, so that a common error of all generated files shows."""
-    assert defs.ID_VALUE.to_bytes(4, "big") == b"CARI"
-    assert defs.VERSION_VALUE == 0x00010000
-    assert int(defs.Reg.CNT_CAUSE15) == 0x17C
-    assert int(defs.Cause.NO_CALLBACK) == 0x0C
-    assert int(defs.Result.CQ_ERROR) == 0x4E
-    assert defs.CQE["type"] == ("type", 192, 16)
-    assert defs.CQE.pack(flags=defs.CqeFlag.SOLICITED) == 1 << 240
-    assert (defs.CQE.width, defs.EQE.width) == (256, 128)
-    assert (int(defs.Reg.CNT_CAUSE16), int(defs.Reg.CNT_CAUSE31)) == (0x1C0, 0x1FC)
-    assert (defs.POST.width, defs.WORK_USER.width, defs.TERM.width) == (512, 64, 32)
-    assert defs.POST["slot2"] == ("slot2", 384, 128)
-    assert defs.RPOST["slot2"] == ("slot2", 384, 128)
-    assert (defs.RREQ.width, defs.SCATTER_USER.width, defs.RDONE.width) == (128, 32, 64)
-    assert (int(defs.PageReg.SRQ_DB), int(defs.Cause.BAD_STATE)) == (0x110, 0x1E)
-    assert defs.POST.pack(flags=defs.PostFlag.ALLOW_REMOTE_WRITE) == 0x30 << 16
-    assert defs.KEY.pack(number=3, window=1, generation=2) == 0x2803
-    assert defs.CHECK["length"] == ("length", 128, 32)
-    assert defs.KSTATE["region"] == ("region", 67, 12)
-    assert (int(defs.Cmd.REMOVE_DEVICE), int(defs.Result.DEVICE_REMOVED)) == (0x4F, 0x56)
-
-
 @pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: layout.name)
 def test_pack_and_unpack(layout: defs.Layout) -> None:
     full = {name: (1 << field.width) - 1 for name, field in layout.fields.items()}
@@ -174,3 +156,32 @@ def test_pack_refuses_what_does_not_fit() -> None:
         defs.CQE.pack(colour=1)
     with pytest.raises(ValueError, match="does not fit 256 bits"):
         defs.CQE.unpack(1 << 256)
+
+
+def test_a_changed_table_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for path in (TABLE, RDL):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text((ROOT / path).read_text())
+    monkeypatch.setattr(gen_verbs, "ROOT", tmp_path)
+    assert gen_verbs.main(["--check"]) == 0
+    (tmp_path / TABLE).write_text((ROOT / TABLE).read_text().replace("8'd48", "8'd47"))
+    assert gen_verbs.main(["--check"]) == 1
+    assert "cure: make defs" in capsys.readouterr().err
+    assert gen_verbs.main([]) == 0
+    assert (tmp_path / TABLE).read_text() == (ROOT / TABLE).read_text()
+
+
+def test_codes_that_only_one_side_has(rmap: Map) -> None:
+    opcodes, kinds = {1: "CDE_OPC_ODD", 2: "CDE_OPC_GONE"}, {1: "CDE_CQETYPE_ODD"}
+    assert not list(problems([Verb("Odd", 1, 1)], {1: "CDE_OPC_ODD"}, kinds))
+    found = "\n".join(problems([Verb("Even", 1, 2)], opcodes, kinds))
+    for text in (
+        "opcode 0x01: CDE_OPC_ODD in hdl/carillon.rdl, CDE_OPC_EVEN by models/verbs",
+        "opcode 0x02: CDE_OPC_GONE in hdl/carillon.rdl, None by models/verbs",
+        "Even: hdl/carillon.rdl has no result type 0x0002",
+    ):
+        assert text in found
+    with pytest.raises(DefsError, match="CDE_OPC_ODD"):
+        table(rmap, [*VERBS.values(), Verb("Odd", 99, 0x4000)])

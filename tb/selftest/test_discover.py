@@ -11,7 +11,7 @@ import pytest
 
 from tb.runner.builds import BuildConfig, get_build, load_builds
 from tb.runner.common import RunnerError
-from tb.runner.discover import Job, Module, find_modules, parse_seeds, read_module, select_jobs
+from tb.runner.discover import Module, find_modules, parse_seeds, read_module, select_jobs
 from tb.runner.simulator import first_build_error
 
 PLAIN = """
@@ -102,11 +102,8 @@ def test_nothing_selected_is_an_error() -> None:
         select_jobs([module], ["test_a", "test_nope"])
     with pytest.raises(RunnerError, match="BUILD=other: no test is for it; tests are for default"):
         select_jobs([module], build="other")
-
-
-def test_reproduce_command_names_all_that_matters() -> None:
-    job = Job("tb.tests.test_x", "test_x", "test_a", 9, "small", "icarus")
-    assert job.reproduce() == "make sim TEST=test_x.test_a SEED=9 BUILD=small SIM=icarus"
+    with pytest.raises(RunnerError, match=r"nearest: default.*test_a has builds default"):
+        select_jobs([module], ["test_a"], build="defualt")
 
 
 def test_seed_lists() -> None:
@@ -128,12 +125,6 @@ def test_names_do_not_depend_on_the_folder(tmp_path: Path) -> None:
         find_modules(tmp_path / "tb" / "tests", tmp_path)
 
 
-def test_a_wrong_build_names_those_of_the_test() -> None:
-    module = Module("tb.tests.test_x", "test_x", ("test_a",), builds=("engine", "small"))
-    with pytest.raises(RunnerError, match=r"nearest: engine.*test_a has builds engine, small"):
-        select_jobs([module], ["test_a"], build="enigne")
-
-
 # -- build configurations --------------------------------------------------------------------------
 
 
@@ -143,32 +134,10 @@ def load(tmp_path: Path, text: str) -> dict[str, BuildConfig]:
     return load_builds(path)
 
 
-def test_without_a_file_there_is_the_default(tmp_path: Path) -> None:
-    builds = load_builds(tmp_path / "none.yaml")
-    assert list(builds) == ["default"]
-    assert builds["default"].toplevel == "tb_top"
-
-
 def test_entries_take_the_rest_from_default(tmp_path: Path) -> None:
     text = "default: {timeout_s: 5, parameters: {A: 1}}\nsmall: {parameters: {A: 2}}\n"
     small = load(tmp_path, text)["small"]
     assert (small.name, small.timeout_s, small.parameters) == ("small", 5.0, {"A": 2})
-
-
-@pytest.mark.parametrize(
-    "text, why",
-    [
-        ("small: {paramters: {}}", "an entry has the keys .*paramters"),
-        ("small: {parameters: 3}", "`parameters` must be a mapping"),
-        ("small: {fast: 1}", "`fast` must be bool"),
-        ("small: 3", "must be a mapping"),
-        ("- a", "must map build names"),
-        ("a: [", "not valid YAML"),
-    ],
-)
-def test_mistakes_are_named(tmp_path: Path, text: str, why: str) -> None:
-    with pytest.raises(RunnerError, match=why):
-        load(tmp_path, text)
 
 
 def test_unknown_build_wrong_simulator_and_missing_source(tmp_path: Path) -> None:

@@ -19,8 +19,6 @@ from tb.env.scoreboard.explain import (
     Mismatch,
     describe,
     differences,
-    explain,
-    shown,
 )
 from tb.env.scoreboard.scoreboard import Scoreboard
 from tb.selftest.mutations import Records, change, right
@@ -29,13 +27,6 @@ from tb.selftest.streams import PARAMS, Stream
 
 Spoil = Callable[[Records], object]
 ANY, SOLICITED, ERRORS = ArmType.ANY, ArmType.SOLICITED, ArmType.ERRORS
-
-
-def test_one_line() -> None:
-    line = explain("CQ 11", "armed", SOLICITED, ANY, "CQ-12")
-    assert line == "CQ 11: armed SOLICITED, model ANY (CQ-12)"
-    assert shown({ANY, SOLICITED}) == "ANY or SOLICITED"
-    assert shown(set()) == "nothing"
 
 
 @pytest.mark.parametrize(
@@ -108,11 +99,6 @@ TOLD: list[tuple[Callable[[], Stream], Spoil, Told | None, tuple[str, ...]]] = [
         keys,
         lambda r: change(r, Trace, op=TraceOp.CHECK, to={"operand": 0x10000}),
         *(("window", 0, "outcome", "GRANTED", "BAD_KEY", "MW-10"), ()),
-    ),
-    (
-        keys,
-        step(TraceOp.TAKE, lambda v: v ^ 2),
-        *(("QP", 0, "taken", "3", "1", "SRQ-02, SRQ-10, SRQ-13, SRQ-18"), ()),
     ),
     (
         keys,

@@ -56,21 +56,16 @@ def test_a_run_has_its_own_folder_environment_and_log(tmp_path: Path) -> None:
 
 
 def test_runs_of_one_command_share_a_server(tmp_path: Path) -> None:
+    """One of too many ends: that which was not used for longest."""
     with hosts(tmp_path) as jobs:
-        parents = [execute(jobs, tmp_path, "print(os.getppid())")[1] for _ in range(2)]
-        assert parents[0] == parents[1]
-        _, other = execute(jobs, tmp_path, "print(os.getppid())", program=BODY + "\n")
-        assert other != parents[0]
-    assert sorted(path.name for path in (tmp_path / "hosts").iterdir()) == ["1", "2"]
-
-
-def test_servers_that_were_not_used_for_longest_end(tmp_path: Path) -> None:
-    with hosts(tmp_path) as jobs:
-        first = int(execute(jobs, tmp_path, "print(os.getppid())")[1])
-        for number in (1, 2):
-            execute(jobs, tmp_path, "pass", program=BODY + "\n" * number)
+        servers = [
+            int(execute(jobs, tmp_path, "print(os.getppid())", program=BODY + "\n" * number)[1])
+            for number in (0, 0, 1, 2)
+        ]
+        assert servers[0] == servers[1] and len(set(servers)) == 3
         with pytest.raises(ProcessLookupError):
-            os.kill(first, 0)
+            os.kill(servers[0], 0)
+    assert sorted(path.name for path in (tmp_path / "hosts").iterdir()) == ["1", "2", "3"]
 
 
 def test_a_module_is_imported_once_and_only_if_needed(tmp_path: Path) -> None:
@@ -86,23 +81,21 @@ def test_a_module_is_imported_once_and_only_if_needed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("run", "code"),
+    ("run", "status"),
     [
         ("sys.exit(3)", 3),
         ("raise ValueError", 1),
         (f"os.kill(os.getpid(), {int(signal.SIGSEGV)})", -signal.SIGSEGV),
+        # It uses up its processor time.
+        ("while True: pass", "time limit"),
     ],
 )
-def test_how_a_run_ends_is_told_and_hurts_no_other(tmp_path: Path, run: str, code: int) -> None:
+def test_how_a_run_ends_is_told_and_hurts_no_other(
+    tmp_path: Path, run: str, status: int | str
+) -> None:
     with hosts(tmp_path) as jobs:
-        assert execute(jobs, tmp_path, run)[0] == code
-        assert execute(jobs, tmp_path, "print(1)") == (0, "1\n")
-
-
-def test_a_run_that_uses_up_its_processor_time_is_ended(tmp_path: Path) -> None:
-    with hosts(tmp_path) as jobs:
-        run = "print('before', flush=True)\nwhile True: pass"
-        assert execute(jobs, tmp_path, run, limit_s=1) == ("time limit", "before\n")
+        ended, log = execute(jobs, tmp_path, "print('before', flush=True)\n" + run, limit_s=1)
+        assert ended == status and log.startswith("before\n")
         assert execute(jobs, tmp_path, "print(1)", limit_s=None) == (0, "1\n")
 
 
@@ -154,11 +147,11 @@ def test_ctrl_c_ends_the_servers(tmp_path: Path) -> None:
 def test_a_killed_worker_leaves_nothing_running(tmp_path: Path) -> None:
     """Its servers see that the other end of their pipe is closed."""
     work = (
-        "import sys; from pathlib import Path; from tb.unit.test_fork_host import *\n"
+        "import sys; from pathlib import Path; from test_fork_host import *\n"
         f"folder = Path({str(tmp_path)!r})\n"
         "execute(hosts(folder), folder, 'print(os.getpid(), os.getppid(), flush=True);'"
         "'time.sleep(100)')"
-    ).replace("tb.unit.", f"{__name__.rpartition('.')[0]}." if "." in __name__ else "")
+    )
     worker = subprocess.Popen(
         [sys.executable, "-c", work], cwd=ROOT, env={**os.environ, "PYTHONPATH": PATHS}
     )

@@ -10,7 +10,7 @@ import pytest
 
 from tb.runner import formal
 from tb.runner.common import ROOT, RunnerError
-from tb.runner.proofs import MODES, Plant, Proof, load_proofs, parse_proof
+from tb.runner.proofs import MODES, Plant, Proof, load_proofs
 
 GOOD: dict[str, object] = {
     "files": ["formal/lib/f_fifo.v"],
@@ -31,29 +31,6 @@ def test_the_list_is_complete() -> None:
         for fault in proof.breaks_with:
             count = (ROOT / fault.file).read_text().count(fault.text)
             assert count == 1, f"{proof.id}: {fault.text!r} occurs {count} times in {fault.file}"
-
-
-@pytest.mark.parametrize(
-    ("change", "error"),
-    [
-        ({"mode": "magic"}, "`mode` must be"),
-        ({"depth": 0}, "`depth` must be"),
-        ({"mode": "bmc"}, "prove, pdr or cover"),
-        ({"files": ["formal/none.v"]}, "no file"),
-        ({"breaks_with": [{"file": "a", "text": "b"}]}, "`breaks_with`: an entry has the keys"),
-    ],
-)
-def test_mistakes_in_an_entry_are_told(change: dict[str, object], error: str) -> None:
-    parse_proof(GOOD, "here")
-    with pytest.raises(RunnerError, match=error):
-        parse_proof({**GOOD, **change}, "here")
-
-
-def test_a_proof_needs_a_fault() -> None:
-    entry = {key: value for key, value in GOOD.items() if key != "breaks_with"}
-    with pytest.raises(RunnerError, match="can fail"):
-        parse_proof(entry, "here")
-    parse_proof({**entry, "mode": "cover", "depth": 3}, "here")
 
 
 def test_the_log_is_read() -> None:
@@ -101,16 +78,6 @@ def test_results_of_two_runs_complete_each_other(tmp_path: Path) -> None:
         assert both["planted"][0]["refuted_by"] == ["p"]
 
 
-def test_a_failure_says_how_to_repeat_it() -> None:
-    proof = parse_proof(GOOD, "x")
-    text = formal.explain(formal.Outcome(proof, a_run("FAIL", ("p",)), problem="refuted: p"))
-    assert text.startswith("refuted: p\n") and "make formal PROOF=one" in text
-    fault = (proof.breaks_with[0], a_run(), "holds with the fault in place")
-    assert "make formal PROOF=one PLANTED=1" in formal.explain(
-        formal.Outcome(proof, None, (fault,))
-    )
-
-
 @pytest.mark.parametrize(
     ("limit", "depth", "status"), [(7, 8, "PASS"), (7, 1, "UNKNOWN"), (5, 8, "FAIL")]
 )
@@ -146,15 +113,6 @@ def test_an_undeclared_name_is_an_error(tmp_path: Path, declared: str) -> None:
     assert "undeclared" in formal.run_sby(proof, tmp_path, {"typo.v": source}).status
 
 
-def test_a_fault_of_an_unbounded_proof_is_looked_for_cycle_by_cycle() -> None:
-    fault = Plant("f", "a", "b", depth=9)
-    induction = parse_proof({**GOOD, "mode": "prove", "depth": 3}, "x")
-    found = formal.faulty(induction, fault)
-    # What is there for the induction alone is left out.
-    assert (found.mode, found.depth, found.defines) == ("bmc", 9, ("PROPERTIES_ONLY",))
-    assert formal.faulty(parse_proof(GOOD, "x"), fault).mode == "bmc"
-
-
 def test_a_fault_is_planted_in_a_copy(tmp_path: Path) -> None:
     proof = load_proofs()[0]
     fault = proof.breaks_with[0]
@@ -163,10 +121,3 @@ def test_a_fault_is_planted_in_a_copy(tmp_path: Path) -> None:
     assert fault.text in (ROOT / fault.file).read_text()
     with pytest.raises(RunnerError, match="does not occur"):
         formal.plant(Plant(fault.file, "no such text", "x"), proof, tmp_path)
-
-
-def test_assertions_of_an_induction_are_early_unless_told() -> None:
-    induction = {**GOOD, "mode": "prove"}
-    assert "chformal -early" in parse_proof(induction, "x").script({})
-    assert "chformal" not in parse_proof({**induction, "early": False}, "x").script({})
-    assert "chformal" not in parse_proof(GOOD, "x").script({})

@@ -5,9 +5,10 @@ words of the recorder become records. Keys and rights as the driver counts them.
 
 from __future__ import annotations
 
+import functools
+import operator
 import re
 import struct
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,39 +29,12 @@ from tb.env.harness.decode import (
 )
 from tb.env.harness.records import AccessCheck, AccessVerdict, MemWrite
 from tb.runner.common import hdl_files
-from tb.selftest.icarus import run_text
-
-# Cycle by cycle: valid, ready, payload.
-BENCH = """
-`timescale 1ns / 1ps
-module bench;
-    reg clk = 0, rst = 1, valid = 0, ready = 0;
-    reg [3:0] payload = 0;
-    wire [2:0] violation;
-    reg [2:0] seen = 0;
-    bfm_stable #(.W(4)) dut (
-        .clk(clk), .rst(rst), .valid(valid), .ready(ready), .payload(payload), .violation(violation)
-    );
-    always #1 clk = !clk;
-    always @(posedge clk) seen <= seen | violation;
-    initial begin
-        repeat (2) @(negedge clk);
-        rst = 0;
-        {STEPS}
-        $display("seen %0d", seen);
-        $finish;
-    end
-endmodule
-"""
+from tb.selftest.icarus import run_cycles
 
 
-def cycles(names: str, steps: Sequence[tuple[object, ...]]) -> str:
-    """Verilog that gives signals their values, cycle by cycle."""
-    return "\n".join(
-        "".join(f"{name} = {value}; " for name, value in zip(names.split(), step, strict=True))
-        + "@(negedge clk);"
-        for step in steps
-    )
+def seen(found: list[tuple[int, ...]]) -> int:
+    """Every violation of a run."""
+    return functools.reduce(operator.or_, (row[0] for row in found))
 
 
 @pytest.mark.parametrize(
@@ -75,73 +49,26 @@ def cycles(names: str, steps: Sequence[tuple[object, ...]]) -> str:
     ],
 )
 def test_handshake_rules(tmp_path: Path, steps: list[tuple[str, str, str]], expected: int) -> None:
-    text = cycles("valid ready payload", steps)
-    assert int(run_text(tmp_path, BENCH, "bfm_stable", STEPS=text).split()[1]) == expected
-
-
-KNOWN = """
-`timescale 1ns / 1ps
-module bench;
-    reg rst, seen = 0;
-    reg [1:0] signals, lane_valid;
-    reg [7:0] lane_data;
-    wire violation;
-    bfm_known #(.W(2), .LANES(2), .LANE_W(4)) dut (
-        .rst(rst), .signals(signals), .lane_valid(lane_valid), .lane_data(lane_data),
-        .violation(violation)
-    );
-    initial begin
-        rst = {RST}; signals = {SIGNALS}; lane_valid = {VALID}; lane_data = {DATA};
-        #1 $display("seen %0d", violation);
-    end
-endmodule
-"""
+    """Cycle by cycle: valid, ready, payload."""
+    widths = {"rst": 1, "valid": 1, "ready": 1, "payload": 4}
+    rows = [("1", "0", "0", "0"), *(("0", *step) for step in steps)]
+    assert seen(run_cycles(tmp_path, "bfm_stable #(4)", widths, {"violation": 3}, rows)) == expected
 
 
 @pytest.mark.parametrize(
-    ("rst", "signals", "valid", "data", "expected"),
+    ("row", "expected"),
     [
-        ("0", "2'b01", "2'b01", "8'bxxxx1010", "0"),
-        ("0", "2'bx1", "2'b00", "8'd0", "1"),
-        ("0", "2'b01", "2'bx0", "8'd0", "1"),
-        ("0", "2'b01", "2'b10", "8'b1x101010", "1"),
-        ("1", "2'bxx", "2'bxx", "8'bx", "0"),
+        (("0", "2'b01", "2'b01", "8'bxxxx1010"), 0),
+        (("0", "2'bx1", "2'b00", "8'd0"), 1),
+        (("0", "2'b01", "2'bx0", "8'd0"), 1),
+        (("0", "2'b01", "2'b10", "8'b1x101010"), 1),
+        (("1", "2'bxx", "2'bxx", "8'bx"), 0),
     ],
 )
-def test_unknown_outputs(
-    tmp_path: Path, rst: str, signals: str, valid: str, data: str, expected: str
-) -> None:
-    values = {"RST": rst, "SIGNALS": signals, "VALID": valid, "DATA": data}
-    assert run_text(tmp_path, KNOWN, "bfm_known", **values).split()[1] == expected
-
-
-CLEARED = """
-`timescale 1ns / 1ps
-module bench;
-    reg clk = 0, rst = 0;
-    reg [1:0] ready = {READY0}, valid = {VALID0};
-    reg [1:0] seen = 0;
-    integer cycle;
-    wire [1:0] violation;
-    bfm_cleared #(
-        .READIES(2), .VALIDS(2), .CORES(2), .CORE({32'd2, 32'd4}), .ENGINES(1), .ENGINE(32'd8)
-    ) dut (
-        .clk(clk), .rst(rst), .engine({ENGINE}), .ready(ready), .valid(valid), .violation(violation)
-    );
-    always #1 clk = !clk;
-    always @(posedge clk) if (!rst) seen <= seen | violation;
-    initial begin
-        for (cycle = 0; cycle < 20; cycle = cycle + 1) begin
-            @(negedge clk);
-            rst = cycle >= 2 && cycle < 5;
-            ready = cycle == {READY} ? 2'b10 : 2'b00;
-            valid = cycle == {VALID} ? 2'b01 : 2'b00;
-        end
-        $display("seen %0d", seen);
-        $finish;
-    end
-endmodule
-"""
+def test_unknown_outputs(tmp_path: Path, row: tuple[str, ...], expected: int) -> None:
+    widths = {"rst": 1, "signals": 2, "lane_valid": 2, "lane_data": 8}
+    found = run_cycles(tmp_path, "bfm_known #(2, 2, 4)", widths, {"violation": 1}, [row])
+    assert seen(found) == expected
 
 
 @pytest.mark.parametrize(
@@ -169,10 +96,17 @@ def test_outputs_while_cleared(
     tmp_path: Path, engine: int, ready: int | str, valid: int | str, expected: int
 ) -> None:
     """Cycles in which an output is high, or its values at power-up."""
-    values: dict[str, int | str] = {"READY": 99, "VALID": 99, "READY0": 0, "VALID0": 0}
-    first = "0" * isinstance(ready, str)
-    values |= {"ENGINE": engine, f"READY{first}": ready, f"VALID{first}": valid}
-    assert int(run_text(tmp_path, CLEARED, "bfm_cleared", **values).split()[1]) == expected
+    first = (ready, valid) if isinstance(ready, str) else (0, 0)
+    rows: list[tuple[object, ...]] = [(0, engine, *first)]
+    for cycle in range(20):
+        high = 2 * (cycle == ready), int(cycle == valid)
+        rows.append((int(2 <= cycle < 5), engine, *high))
+    module = (
+        "bfm_cleared #(.READIES(2), .VALIDS(2), .CORES(2), .CORE({32'd2, 32'd4}), .ENGINE(32'd8))"
+    )
+    widths = {"rst": 1, "engine": 1, "ready": 2, "valid": 2}
+    found = run_cycles(tmp_path, module, widths, {"violation": 2}, rows)
+    assert seen([told for told, row in zip(found, rows, strict=True) if not row[0]]) == expected
 
 
 def test_only_handshakes_have_initial_values() -> None:
@@ -227,31 +161,8 @@ def test_overrun_raises() -> None:
 # -- bfm_waits -------------------------------------------------------------------------------------
 
 
-# Cycle by cycle: reset, valid, ready, withhold, change of the toggle. Two channels; what a
-# recorder that changes the toggle at this edge would hand over is printed.
-WAITS = """
-`timescale 1ns / 1ps
-module bench;
-    reg clk = 0, rst = 1, toggle = 0, change = 0;
-    reg [1:0] valid = 0, ready = 0, withhold = 0;
-    wire [1:0] blocked, withheld;
-    bfm_waits #(.N(2)) dut (
-        .clk(clk), .rst(rst), .toggle(toggle), .valid(valid), .ready(ready), .withhold(withhold),
-        .blocked(blocked), .withheld(withheld)
-    );
-    always #1 clk = !clk;
-    always @(posedge clk) if (change) begin
-        $display("%0d %0d", blocked, withheld);
-        toggle <= !toggle;
-    end
-    initial begin
-        @(negedge clk);
-        {STEPS}
-        $finish;
-    end
-endmodule
-"""
-
+#: A cycle: reset, valid, ready, withhold, change of the toggle. Two channels; what a recorder that
+#: changes the toggle at this edge would hand over is expected.
 Step = tuple[int, int, int, int, int]
 OPEN: Step = (0, 0, 3, 0, 0)
 IDLE: Step = (0, 0, 0, 0, 0)
@@ -286,9 +197,14 @@ RESET: Step = (1, 0, 0, 0, 0)
     ],
 )
 def test_waits(tmp_path: Path, steps: list[Step], expected: list[tuple[int, int]]) -> None:
-    text = cycles("rst valid ready withhold change", [RESET, *steps])
-    out = run_text(tmp_path, WAITS, "bfm_waits", STEPS=text)
-    assert [tuple(map(int, line.split())) for line in out.splitlines()] == expected
+    toggle, rows = 0, []
+    for rst, valid, ready, withhold, change in (RESET, *steps):
+        rows.append((rst, toggle, valid, ready, withhold))
+        toggle ^= change
+    widths = {"rst": 1, "toggle": 1, "valid": 2, "ready": 2, "withhold": 2}
+    found = run_cycles(tmp_path, "bfm_waits #(2)", widths, {"blocked": 2, "withheld": 2}, rows)
+    changes = (step[-1] for step in (RESET, *steps))
+    assert [told for told, change in zip(found, changes, strict=True) if change] == expected
 
 
 # -- records of checks, memory writes and trace lanes; keys and rights -----------------------------

@@ -16,40 +16,28 @@ from tb.runner.common import HDL
 from tb.runner.mutate_modules import ALL, BENCHES, ModuleBenches
 from tb.selftest.icarus import build, run
 
-CODE = (
-    *("cde_flip", "cde_ecc_enc", "cde_ecc_parts", "cde_ecc_syndrome"),
-    *("cde_ecc_dec", "cde_ecc_check", "cde_ecc_lane_enc", "cde_ecc_lane_dec"),
-)
-PARTS = (
-    *("cde_bits", "cde_ram", "cde_ram_direct", "cde_ram_read", "cde_ctx", "cde_ctx_2w"),
-    *("cde_ctx_read", "cde_ctx_way", "cde_ctx_write", "cde_lanes", "cde_mem_node"),
-    *("cde_mem_report", *CODE),
-)
+LEAVES = sorted((HDL / "lib").glob("*.v"))
 
 
 @dataclass(frozen=True)
 class Bench:
-    """A bench with its defines; modules of the design that it needs."""
+    """A bench with its defines."""
 
     name: str
-    modules: tuple[str, ...]
     defines: tuple[str, ...] = ()
     plusargs: tuple[str, ...] = ()
 
 
 CYCLES = ("+cycles=6000",)
-ECC = Bench("ecc_bits", CODE)
-NODE = Bench("node_exact", ("cde_mem_node",), ("DUT=cde_mem_node #(.AW(AW))",))
-FIFO = Bench(
-    "fifo_exact", ("cde_fifo",), ("DUT=cde_fifo #(.W(W), .DEPTH_LOG2(LOG2), .BYPASS(BYPASS))",)
-)
-_ARBITER = "DUT=cde_arbiter #(.NUM_QP(1 << QP_W), .QP_W(QP_W))"
-ARBITER = Bench("arbiter_exact", ("cde_arbiter",), (_ARBITER,), CYCLES)
+ECC = Bench("ecc_bits")
+NODE = Bench("node_exact", ("DUT=cde_mem_node #(.AW(AW))",))
+FIFO = Bench("fifo_exact", ("DUT=cde_fifo #(.W(W), .DEPTH_LOG2(LOG2), .BYPASS(BYPASS))",))
+ARBITER = Bench("arbiter_exact", ("DUT=cde_arbiter #(.NUM_QP(1 << QP_W), .QP_W(QP_W))",), CYCLES)
 
 
 def _memory(name: str, more: str = "", *defines: str) -> Bench:
     dut = f"DUT={name} #(.W(W), .AW(AW), .ECC(ECC){more})"
-    return Bench("memory_exact", PARTS, (dut, *defines), CYCLES)
+    return Bench("memory_exact", (dut, *defines), CYCLES)
 
 
 _STEPS = ", .STEPS(STEPS)"
@@ -63,10 +51,10 @@ def simulate(
     """What the bench prints with these of its parameters, and with a ``fault``: file, text in it,
     replacement.
     """
-    sources = [BENCHES / f"{bench.name}.v", *(next(HDL.rglob(f"{m}.v")) for m in bench.modules)]
+    sources = [BENCHES / f"{bench.name}.v", *LEAVES]
     if fault:
         name, text, replacement = fault
-        path = next(HDL.rglob(name))
+        path = HDL / "lib" / name
         source = path.read_text()
         assert source.count(text) == 1
         (folder / name).write_text(source.replace(text, replacement))
@@ -153,8 +141,8 @@ def test_faults_are_found(
 
 # -- mutants of a netlist --------------------------------------------------------------------------
 
-#: A memory and a FIFO as Yosys writes them: mutant 1 inverts a bit that is read, mutant 2 with one
-#: seed; `FLIPS` inverts it without a mutant.
+#: A memory as Yosys writes it, with a function: mutant 1 inverts a bit that is read, mutant 2 with
+#: one seed; `FLIPS` inverts it without a mutant.
 NETLIST = r"""
 module cde_ram__1(clk, mem_i, mem_o, we, waddr, wdata, raddr, rdata, mutsel);
   input clk;
@@ -169,34 +157,16 @@ module cde_ram__1(clk, mem_i, mem_o, we, waddr, wdata, raddr, rdata, mutsel);
   reg [7:0] mem [3:0];
   wire [3:0] word;
   wire late = mutsel == 2'd2 && $test$plusargs("seed=3");
-  assign rdata = word ^ {3'd0, mutsel == 2'd1 || late || FLIPS};
+  function [0:0] \$procmux$7 ;
+    input [0:0] a;
+    \$procmux$7  = a;
+  endfunction
+  assign rdata = word ^ {3'd0, \$procmux$7 (mutsel == 2'd1) || late || FLIPS};
   cde_part__1 part (
     .a(we)
   );
   cde_ram #(.W(4), .AW(2)) inner (.clk(clk), .mem_i(mem_i), .mem_o(mem_o), .we(we), .waddr(waddr),
                                   .wdata(wdata), .raddr(raddr), .rdata(word));
-endmodule
-module cde_fifo__3(clk, rst, push_valid, push_ready, push_data, pop_valid, pop_ready, pop_data,
-                   level, mutsel);
-  input clk;
-  input rst;
-  input push_valid;
-  output push_ready;
-  input [3:0] push_data;
-  output pop_valid;
-  input pop_ready;
-  output [3:0] pop_data;
-  output [2:0] level;
-  input [1:0] mutsel;
-  wire [3:0] word;
-  function [0:0] \$procmux$7 ;
-    input [0:0] a;
-    \$procmux$7  = a;
-  endfunction
-  assign pop_data = word ^ {3'd0, \$procmux$7 (mutsel == 2'd1)};
-  cde_fifo #(.W(4), .DEPTH_LOG2(2), .BYPASS(1)) inner (.clk(clk), .rst(rst),
-    .push_valid(push_valid), .push_ready(push_ready), .push_data(push_data),
-    .pop_valid(pop_valid), .pop_ready(pop_ready), .pop_data(word), .level(level));
 endmodule
 module cde_part__1(a);
   input a;
@@ -211,26 +181,23 @@ endmodule
 MODULES = {
     "cde_ram__1": "  parameter \\W 4\n  parameter \\AW 2\n  parameter \\ECC 1\n"
     "  cell \\cde_part__1 \\part\n",
-    "cde_fifo__3": "  parameter \\W 4\n  parameter \\DEPTH_LOG2 2\n  parameter \\BYPASS 1'1\n",
     "cde_part__1": "",
     "cde_other__1": "",
 }
 
 
 def benches(folder: Path, flips: str = "1'b0") -> ModuleBenches:
-    sources = (next(HDL.rglob(f"{name}.v")).read_text() for name in (*PARTS, "cde_fifo"))
     path = folder / "netlist.v"
-    path.write_text(NETLIST.replace("FLIPS", flips) + "".join(sources))
+    leaves = (path.read_text() for path in LEAVES)
+    path.write_text(NETLIST.replace("FLIPS", flips) + "".join(leaves))
     return ModuleBenches(path, MODULES, 2, folder / "work")
 
 
 def test_mutants_of_a_netlist(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = benches(tmp_path)
-    modules = ("cde_ram__1", "cde_part__1", "cde_fifo__3", "cde_other__1")
-    assert [found.has(module) for module in modules] == [True, True, True, False]
+    assert [found.has(module) for module in MODULES] == [True, True, False]
     for number, module, seed, name, message in (
         (1, "cde_ram__1", 1, "memory_exact", "word of port 0"),
-        (1, "cde_fifo__3", 1, "fifo_exact", "word"),
         (2, "cde_part__1", 1, "", ""),
         (2, "cde_ram__1", 2, "", ""),
         (2, "cde_ram__1", 3, "memory_exact seed 3", "word of port 0"),
@@ -266,7 +233,11 @@ def test_bench_that_tells_nothing_is_left_out(
         ("cde_ram__1", MODULES["cde_ram__1"], "W=4 AW=2 ECC=1"),
         ("cde_ram_direct__1", MODULES["cde_ram__1"], "W=4 AW=2 ECC=1 DIRECT=1"),
         ("cde_ctx__1", "  parameter \\W 4\n  parameter \\STEPS 3\n", "W=4 STEPS=3 READ=3"),
-        ("cde_fifo__3", MODULES["cde_fifo__3"], "W=4 LOG2=2 BYPASS=1"),
+        (
+            "cde_fifo__3",
+            "  parameter \\DEPTH_LOG2 2\n  parameter \\BYPASS 1'1\n",
+            "LOG2=2 BYPASS=1",
+        ),
     ],
 )
 def test_settings(module: str, text: str, options: str) -> None:
@@ -275,15 +246,6 @@ def test_settings(module: str, text: str, options: str) -> None:
     assert found[:3] == [f"-DDUT={module}", "-DEDGE=posedge", "-DMUTANTS=2"]
     assert {*found[3:]} == {f"-P{bench.name}.{option}" for option in options.split()}
     assert "-DTWO" in bench.settings("cde_ctx_2w__1", "", 2)
-
-
-def test_smallest_memory_with_a_part_stands_for_it() -> None:
-    small = "  cell \\cde_part__1 \\part\n"
-    modules = {"cde_ram__1": small + 9 * " ", "cde_ram__2": small, "cde_part__1": ""}
-    assert ALL[0].places(modules) == {
-        **{name: name for name in ("cde_ram__1", "cde_ram__2")},
-        "cde_part__1": "cde_ram__2",
-    }
 
 
 def test_every_bench_has_a_test() -> None:

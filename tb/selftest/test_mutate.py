@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -33,7 +32,7 @@ from tb.runner.mutate_ladder import (
     make_steps,
     summary,
 )
-from tb.runner.mutate_netlist import parse_list, parse_mutation, root_source, shares
+from tb.runner.mutate_netlist import parse_list, parse_mutation
 from tb.runner.mutate_report import read_fates, report, write_fate, write_report
 
 LINE = (
@@ -80,14 +79,6 @@ def test_mutations() -> None:
     assert parse_list("\n".join([clock, wired, read, OPERATOR, ""])) == [MUTATION]
 
 
-def test_every_module_has_a_share() -> None:
-    cells = {"large": 400, "small": 4, "wires": 0}
-    share = shares(cells, 100)
-    assert sum(share.values()) == 100
-    assert share["large"] > share["small"] > share["wires"] > 0
-    assert sum(shares(cells, 2).values()) == 2
-
-
 # -- the ladder ------------------------------------------------------------------------------------
 
 
@@ -108,14 +99,6 @@ def test_steps() -> None:
     ]
     with pytest.raises(RunnerError, match="no test matches test_x"):
         make_steps(Plan(PLAN.designs, {}, {"test_x": ""}), MODULES)
-
-
-@pytest.mark.parametrize("text", ["", "designs: {t: {build: b}}", "designs: {}"])
-def test_bad_plan(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "mutate.yaml"
-    path.write_text(text)
-    with pytest.raises(RunnerError, match=r"mutate\.yaml"):
-        load_plan(path)
 
 
 STEPS = make_steps(PLAN, MODULES)
@@ -207,41 +190,6 @@ def test_stages_go_on_where_the_last_one_ended() -> None:
     assert bench.log == ["proof 60"]
 
 
-def test_ladder_learns() -> None:
-    found = ladder()
-    first, two3, two4, slow = STEPS
-    other = replace(MUTATION, module="cde_other__1")
-    same = replace(MUTATION, module="cde_fifo__9")
-    assert found.order(MUTATION, reversed(STEPS)) == STEPS
-    found.learn(MUTATION, two4)
-    assert found.order(same, STEPS) == [two4, first, two3, slow]
-    # Less of what killed mutants of other modules.
-    assert found.order(other, STEPS) == [first, two4, two3, slow]
-    # With the same parameters it counts more.
-    found = Ladder({step: 0.1 if step != slow else 2.0 for step in STEPS})
-    found.learn(MUTATION, slow)
-    assert found.order(MUTATION, STEPS)[0] == slow
-    assert found.order(same, STEPS)[-1] == slow
-
-
-@pytest.mark.parametrize(
-    ("first", "wanted"),
-    [
-        ({"cde_f*": ("test_n.Three",)}, [3, 0, 1, 2]),
-        ({"cde_fifo": ("test_m.Two",)}, [1, 2, 0, 3]),
-        # By a module around it, by the wire.
-        ({"cde_[ax]*/cde_f*": ("test_m.Two",)}, [1, 2, 0, 3]),
-        ({"cde_y/cde_f*": ("test_m.Two",)}, [0, 1, 2, 3]),
-        ({"*.mem*": ("test_n.*",)}, [3, 0, 1, 2]),
-    ],
-)
-def test_tests_of_a_module_come_first(first: dict[str, tuple[str, ...]], wanted: list[int]) -> None:
-    found = Ladder(ladder().cost, first, {MUTATION.module: {"cde_arm", "cde_x"}})
-    mutation = replace(MUTATION, wire="\\mem_i")
-    assert [STEPS.index(step) for step in found.order(mutation, STEPS)] == wanted
-    assert found.order(replace(MUTATION, module="cde_z__1"), STEPS) == STEPS
-
-
 # -- results ---------------------------------------------------------------------------------------
 
 FATES = [
@@ -275,11 +223,3 @@ def test_report_names_what_is_left(tmp_path: Path) -> None:
     assert (entry["module"], entry["source"]) == ("cde_cq", "hdl/cq/cde_cq.v:25")
     assert entry["command"] == FATES[1].mutation.command()
     assert [len(data[key]) for key in ("undecided_mutants", "equivalent_mutants")] == [1, 1]
-
-
-def test_root_has_every_top() -> None:
-    from tb.runner.builds import load_builds
-
-    builds = load_builds()
-    text = root_source({"cde_top": builds["engine_mutants"], "cde_cpl_top": builds["default"]})
-    assert ".NUM_MW(4)" in text and "cde_cpl_top u_cde_cpl_top ();" in text

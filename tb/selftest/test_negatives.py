@@ -5,11 +5,10 @@ from __future__ import annotations
 
 import json
 import shutil
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import yaml
 
 from tb.runner import negatives
 from tb.runner.builds import BuildConfig, load_builds
@@ -32,7 +31,6 @@ from tb.runner.testplan import SCOPE
 
 MODULES = [Module("tb.tests.test_m", "test_m", ("One", "Two"), builds=("small",), seeds=(3, 4))]
 FAULT = Fault("f", "a mistake", ("CQ-01",), "a.v", "a & b", "a | b", {"test_m.One": "differs"})
-ENTRY = asdict(FAULT) | {"requirements": ["CQ-01"]}
 
 
 def result(status: str, message: str = "") -> Result:
@@ -60,45 +58,6 @@ def test_faults_name_tests() -> None:
         assert all(job.build in builds for job in jobs_of(fault, modules))
         # Which error is meant must be said: any test fails on a broken design somehow.
         assert all(fault.fails.values()), fault.id
-
-
-# -- what is wrong in a list -----------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "change, why",
-    [
-        ({"more": 1}, "has the keys id, stands_for"),
-        ({"fails": {}}, "`fails`, `requirements` and `text` must not be empty"),
-        ({"fails": ["test_m.One"]}, "`fails` must be a mapping"),
-        ({"fails": {"test_m.One": 3}}, "f: `fails` must be str, not 3"),
-        ({"requirements": "CQ-01"}, "f: `requirements` must be a list, not 'CQ-01'"),
-        ({"text": "  "}, "`text` must not be empty"),
-        ({"replacement": "a & b"}, "same as `text`"),
-    ],
-)
-def test_malformed_fault(tmp_path: Path, change: dict[str, object], why: str) -> None:
-    (tmp_path / "faults.yaml").write_text(yaml.safe_dump({"faults": [ENTRY | change]}))
-    with pytest.raises(RunnerError, match=why):
-        load_faults(tmp_path)
-
-
-@pytest.mark.parametrize("text", ["faults: [", "faults: []", "faults: [3]", "other: [1]", "- 1"])
-def test_malformed_list(tmp_path: Path, text: str) -> None:
-    (tmp_path / "faults.yaml").write_text(text)
-    with pytest.raises(RunnerError, match="faults"):
-        load_faults(tmp_path)
-    with pytest.raises(RunnerError, match="No such file"):
-        load_faults(tmp_path / "none.yaml")
-
-
-def test_missing_list_and_second_fault_of_a_name(tmp_path: Path) -> None:
-    with pytest.raises(RunnerError, match="no file with `faults`"):
-        load_faults(tmp_path)
-    for name in ("arm.yaml", "post.yaml"):
-        (tmp_path / name).write_text(yaml.safe_dump({"faults": [ENTRY]}))
-    with pytest.raises(RunnerError, match="f: a second entry of this name"):
-        load_faults(tmp_path)
 
 
 # -- planting --------------------------------------------------------------------------------------

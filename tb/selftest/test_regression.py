@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from argparse import Namespace
+from collections.abc import Callable
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -23,13 +24,13 @@ from tb.runner import recorder, regress
 from tb.runner.builds import BuildConfig
 from tb.runner.common import ROOT, RunnerError, write_whole
 from tb.runner.discover import Module
-from tb.runner.items import _IN_TEST, WORKER, job_of, subject_of
+from tb.runner.items import job_of, subject_of
 from tb.runner.plugin import _check_names, _Scheduler
 from tb.runner.recorder import tier_of
 from tb.runner.selection import Selection, choose_tier, choose_workers, read_selection
 from tb.runner.simulator import execute
 from tb.runner.store import Item, Run, one_whole_run, revision, save
-from tb.runner.tiers import Costs, check_tiers, read_tiers
+from tb.runner.tiers import Costs, check_tiers
 
 NODE = "tb/tests/arm/test_arm.py::ArmTypeTest[default-verilator-1]"
 DEFAULTS = {
@@ -183,33 +184,41 @@ class Node:
         self.shutting_down = True
 
 
+def handing_out(ids: list[str], workers: int) -> tuple[_Scheduler, Callable[[], Node]]:
+    """A scheduler, and what adds a worker to it."""
+    config: Any = FakeConfig()
+    config.option.tx = ["popen"] * workers
+    config.getvalue = config.getoption
+    scheduler = _Scheduler(config, None)
+
+    def add() -> Node:
+        node = Node()
+        scheduler.add_node(node)
+        scheduler.add_node_collection(node, ids)
+        return node
+
+    return scheduler, add
+
+
 def test_longest_first_and_a_crashed_item_is_not_begun_again() -> None:
     ids = [f"tb/tests/test_t.py::T[default-verilator-{n}]" for n in range(1, 9)]
     ids += [f"models/tests/test_m.py::test_{n}" for n in range(4)]
-    config: Any = FakeConfig()
-    config.option.tx = ["popen"] * 2
-    config.getvalue = config.getoption
-    scheduler = _Scheduler(config, None)
-    first, second, third = Node(), Node(), Node()
-    for node in (first, second):
-        scheduler.add_node(node)
-        scheduler.add_node_collection(node, ids)
+    scheduler, add = handing_out(ids, 2)
+    first, second = add(), add()
     scheduler.schedule()
     assert (first.sent, second.sent) == ([0, 2], [1, 3])
     scheduler.mark_test_complete(first, 0, 0.1)
     assert first.sent == [0, 2, 4]
     assert scheduler.remove_node(first) == ids[2]
-    scheduler.add_node(third)
-    scheduler.add_node_collection(third, ids)
+    nodes = [second, add()]
     scheduler.schedule()
-    nodes = [second, third]
     for _ in ids:
         for node in nodes:
             work = scheduler.assigned_work[node]
             left = [i for i in node.sent if not work[scheduler._split_scope(ids[i])][ids[i]]]
             if left:
                 scheduler.mark_test_complete(node, left[0], 0.1)
-    ran = second.sent + third.sent
+    ran = nodes[0].sent + nodes[1].sent
     assert sorted([0, 2, *ran]) == list(range(len(ids))), "nothing lost, nothing twice"
     python = [node for node in nodes if set(node.sent) & {8, 9, 10, 11}]
     assert len(python) == 1, "tests of one file may share what they make"
@@ -218,18 +227,13 @@ def test_longest_first_and_a_crashed_item_is_not_begun_again() -> None:
 def test_a_worker_in_the_place_of_the_only_one_goes_on() -> None:
     """It begins an item when it knows the next one."""
     ids = [f"tb/tests/test_t.py::T[default-verilator-{n}]" for n in range(1, 6)]
-    config: Any = FakeConfig()
-    config.option.tx = ["popen"]
-    config.getvalue = config.getoption
-    scheduler = _Scheduler(config, None)
-    first, second = Node(), Node()
-    for node in (first, second):
-        scheduler.add_node(node)
-        scheduler.add_node_collection(node, ids)
-        scheduler.schedule()
-        assert len(node.sent) == 2
-        if node is first:
-            assert scheduler.remove_node(node) == ids[0]
+    scheduler, add = handing_out(ids, 1)
+    first = add()
+    scheduler.schedule()
+    assert len(first.sent) == 2 and scheduler.remove_node(first) == ids[0]
+    second = add()
+    scheduler.schedule()
+    assert len(second.sent) == 2
 
 
 # -- keeping results -------------------------------------------------------------------------------
@@ -285,22 +289,6 @@ def test_an_interrupted_run_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     assert memo.reprcrash.message == "interrupted (SIGTERM)"
     assert told._words[0].startswith("2 of 3 items have ended: 1 passed, 1 failed, 0 skipped; ")
     assert "FAILED=1" in told._words[1]
-
-
-@pytest.mark.parametrize(
-    "waves, seeds, made", [("", "1", False), ("1", "1", True), ("0", "12", False), ("", "12", True)]
-)
-def test_what_repeats_one_test_makes_no_waves(
-    monkeypatch: pytest.MonkeyPatch, waves: str, seeds: str, made: bool
-) -> None:
-    monkeypatch.setattr(recorder, "rerun_with_waves", lambda *_: ("", ["waves"]))
-    config: Any = FakeConfig(NODE, waves=waves)
-    config.stash = {WORKER: Namespace(selection=None)}
-    told = recorder.Recorder(config, Selection())
-    told._wanted = {NODE.replace("-1]", f"-{seed}]") for seed in seeds}
-    told._reports[NODE] = recorder._Entry("failed", facts={"traceable": True, "waves": ""})
-    told._trace_first_failure()
-    assert told._words == ["waves"] * made
 
 
 def test_new_files_that_runs_read_are_changes(tmp_path: Path) -> None:
@@ -359,10 +347,6 @@ def test_tiers(tmp_path: Path) -> None:
     path.write_text("quick:\n  - test_a.A[b-verilator-1]\n")
     with pytest.raises(RunnerError, match="no such job: test_a"):
         check_tiers(["test_a.B[b-verilator-1]"], path)
-    other = tmp_path / "other.yaml"
-    other.write_text("quik: []\n")
-    with pytest.raises(RunnerError, match="has the keys"):
-        read_tiers(other)
 
 
 # -- builds and processes --------------------------------------------------------------------------
@@ -371,36 +355,33 @@ def test_tiers(tmp_path: Path) -> None:
 def test_an_interrupted_build_leaves_nothing_running(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Commands in the middle of a build are killed with all that they have started."""
-    marks = [tmp_path / "a", tmp_path / "b"]
+    """A command in the middle of a build is killed with all that it has started."""
+    mark = tmp_path / "mark"
 
-    def build(config: BuildConfig, *_: object) -> bool:
-        script = f"sleep 1000 & echo $! > {tmp_path / config.name}; wait"
+    def build(*_: object) -> bool:
+        script = f"sleep 1000 & echo $! > {mark}; wait"
         with (tmp_path / "log").open("w") as log:
             execute(["bash", "-c", script], tmp_path, os.environ, log, None)
         return True
 
     def told(_: str) -> None:
-        if all(mark.is_file() and mark.read_text().strip() for mark in marks):
+        if mark.is_file() and mark.read_text().strip():
             signal.raise_signal(signal.SIGINT)
 
     monkeypatch.setattr(regress, "build", build)
-    monkeypatch.setattr(regress, "cpu_count", lambda: 2)
     monkeypatch.setattr(regress, "_TELL_S", 0.1)
-    wanted = [(BuildConfig(name="a"), "verilator"), (BuildConfig(name="b"), "verilator")]
     # What runs in the background of a shell ignores the signal.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         with pytest.raises(KeyboardInterrupt):
-            regress.make_builds(wanted, told=told)
+            regress.make_builds([(BuildConfig(name="a"), "verilator")], told=told)
     finally:
         signal.signal(signal.SIGINT, before)
-    for mark in marks:
-        status = Path(f"/proc/{mark.read_text().strip()}/stat")
-        deadline = time.monotonic() + 30
-        while status.exists() and " Z " not in status.read_text():
-            assert time.monotonic() < deadline, "still running"
-            time.sleep(0.05)
+    status = Path(f"/proc/{mark.read_text().strip()}/stat")
+    deadline = time.monotonic() + 30
+    while status.exists() and " Z " not in status.read_text():
+        assert time.monotonic() < deadline, "still running"
+        time.sleep(0.05)
 
 
 def test_a_failed_build_does_not_stop_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -415,25 +396,3 @@ def test_a_failed_build_does_not_stop_the_others(monkeypatch: pytest.MonkeyPatch
     errors = regress.make_builds(wanted, told=lines.append)
     assert errors == {("verilator", "bad"): "syntax error"}
     assert any("good (verilator): built" in line for line in lines)
-
-
-def test_errors_of_a_test_itself() -> None:
-    """Waves would not show them."""
-    causes = ["KeyError: 'no'", "ModuleNotFoundError: No module named 'x'", "TypeError"]
-    others = [
-        "AssertionError: TypeError",
-        "CQ 11: armed ANY, model ERRORS (CQ-12)",
-        "ValueError: 3",
-    ]
-    assert [bool(_IN_TEST.match(cause)) for cause in causes + others] == [True] * 3 + [False] * 3
-
-
-def test_selection_of_a_file() -> None:
-    module = Module("tb.tests.test_x", "test_x", ("A", "B"), builds=("default", "largest"))
-    jobs = Selection(patterns=("A",), seeds=(3,)).jobs(module)
-    builds = ("default", "largest")
-    assert [job.id for job in jobs] == [f"test_x.A[{build}-verilator-3]" for build in builds]
-    measured = Selection(coverage=True, sim="verilator").jobs(module)
-    assert [job.build for job in measured] == ["default"] * 2
-    config = Selection(cpu_limit=7).config(BuildConfig())
-    assert config.timeout_s == 7

@@ -12,7 +12,6 @@ from tb.env.harness.records import MemWrite
 from tb.env.scoreboard.explain import Mismatch
 from tb.replay.file import Block, End, FileError, Header, Life, Writer, read
 from tb.replay.judge import Judge, judge_file
-from tb.replay.speed import GOALS, Measured, show, summary
 from tb.selftest.streams import PARAMS, Stream
 
 
@@ -49,17 +48,3 @@ def test_other_files_are_told(tmp_path: Path, text: str) -> None:
     (tmp_path / "run.gz").write_bytes(gzip.compress(text.encode()))
     with pytest.raises(FileError, match=r"run\.gz: (not a file of |carillon-)records"):
         judge_file(tmp_path / "run.gz")
-
-
-def test_rates_of_a_mix() -> None:
-    """Each run counts as often as its share says, the parts of its time alike."""
-    runs = [
-        Measured(kind, "t", "b", share, replay, 100 * share, 500, 2.0, {"simulator": 0.5, "x": 1.5})
-        for kind in ("core", "engine")
-        for replay in (False, True)
-        for share in (1, 3)
-    ]
-    found = summary(runs, 7)
-    assert set(GOALS) <= set(found["metrics"]) and found["split"]["core replay"]["x"] == 0.75
-    assert found["metrics"]["core_replay_per_cpu_s"] == (100 + 3 * 300) / (2.0 + 3 * 2.0)
-    assert found["design_and_recorder_alone"]["engine"] == 500.0 and show(runs, found)

@@ -13,7 +13,6 @@ from models.layouts import CQ_DB, RECV_PORTAL, SRQ_DB
 from tb.env.harness import records as rec
 from tb.selftest.engine_streams import TAKE, EngineStream
 from tb.selftest.mutations import (
-    EVENT_ID,
     Records,
     change,
     drop,
@@ -23,24 +22,12 @@ from tb.selftest.mutations import (
     put,
     right,
     spoiled,
-    swap,
 )
 from tb.selftest.right_streams import STREAMS
 from tb.selftest.streams import Stream
 
 Spoil = Callable[[Records], object]
 NO_TRAFFIC = ("no_completions", "no_doorbells")
-
-
-def no_event(records: Records) -> None:
-    drop(records, rec.MemWrite, axi_id=EVENT_ID)
-    drop(records, rec.MemResponse, axi_id=EVENT_ID)
-
-
-def early_step(records: Records) -> None:
-    """The step of an event comes before its answer."""
-    done = index(records, rec.Trace, op=TraceOp.EVENT_DONE)
-    swap(records, index(records, rec.MemResponse, axi_id=EVENT_ID), done)
 
 
 def at_offset(records: Records, offset: int, answer: bool = False) -> int:
@@ -50,33 +37,11 @@ def at_offset(records: Records, offset: int, answer: bool = False) -> int:
     return index(records[found:], rec.DoorbellResponse) + found if answer else found
 
 
-def not_ready(records: Records) -> None:
-    """Nothing is taken, in the step and in the answer, although a buffer is there."""
-    change(records, rec.Trace, op=TAKE, cq=0, to={"operand": 1, "new": lambda v: v ^ 1})
-    change(records, rec.ScatterAnswer, qp=0, to={"user": 1, "data": 0})
-
-
-def too_far(records: Records) -> None:
-    """More is reaped than was completed."""
-    at = at_offset(records, SRQ_DB)
-    put(records, at, data=records[at].data ^ 7 << 128)
-    change(records, rec.Trace, op=TraceOp.REAP, to={"operand": 5})
-
-
 def behind_the_next_beat(records: Records) -> None:
     """The step of a local request comes behind the next one's beat."""
     at = index(records, rec.WorkBeat)
     records.insert(at, records[at])
     drop(records, rec.Trace, op=TraceOp.BIND)
-
-
-def early_beat(records: Records, number: int, op: TraceOp) -> None:
-    """A work beat of QP 1 comes ahead of the second step of this kind: that of a request that is
-    held, or of one behind a fence.
-    """
-    beat = drop(records, rec.WorkBeat, number, qp=1)
-    at = index(records, rec.Trace, 1, cq=1, op=op)
-    records.insert(at, beat._replace(cycle=records[at].cycle))
 
 
 def step(op: TraceOp, field: str, bits: int, number: int = 0, **which: int) -> Spoil:
@@ -94,8 +59,6 @@ INVALIDATE = TraceOp.INVALIDATE
 #: Of each right stream: changes, and what is told of them.
 MUTATIONS: dict[str, list[tuple[Spoil, str]]] = {
     "completions": [
-        (no_event, "without an answer to its event"),
-        (early_step, "without an answer to its event"),
         (
             lambda r: change(r, rec.DoorbellRequest, to={"addr": 2 * 4096 + CQ_DB}),
             "another owner",
@@ -105,8 +68,6 @@ MUTATIONS: dict[str, list[tuple[Spoil, str]]] = {
     "posts": [
         (lambda r: change(r, rec.Trace, op=0x30, to={"new": lambda v: v + (1 << 48)}), "DF-12"),
         (step(TraceOp.QP_STATE, "new", 7), "does not take this step"),
-        (lambda r: early_beat(r, 0, op=TraceOp.POST), "which is held, skipped or missing"),
-        (lambda r: early_beat(r, 2, op=TraceOp.RETIRE), "DF-13"),
         (lambda r: r.append(rec.Completion(r[-1].cycle, 1, 0, (0, 0), (0, 0))), "no such port"),
     ],
     "receives": [
@@ -114,17 +75,14 @@ MUTATIONS: dict[str, list[tuple[Spoil, str]]] = {
             lambda r: put(r, at_offset(r, RECV_PORTAL), addr=2 * 4096 + RECV_PORTAL),
             "step of a receive post through page 2",
         ),
-        (too_far, "reaped, the model refuses it: BAD_INDEX"),
         (
             lambda r: put(r, at_offset(r, SRQ_DB, answer=True), cause=0x0B, resp=2),
             "refused with 0xb, but it has a step|cause 0xb, expected",
         ),
-        (not_ready, "CQ-17: credit 0, the CQ 0 had: OK"),
         (step(TAKE, "operand", 1 << 5), "SRQ-14"),
         (step(TAKE, "old", 8 << 32), "other posts before"),
         (step(TAKE, "old", 2 << 48), "other reports before"),
         (step(TAKE, "operand", 1 << 6, operand=0x50), "watermark event 0, expected 1"),
-        (step(TAKE, "operand", 1 << 6), "watermark event 1, expected 0"),
         (step(TraceOp.WATERMARK, "operand", 1 << 16), "event 1, expected 0"),
     ],
     "troubles of completions": [

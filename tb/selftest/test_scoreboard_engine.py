@@ -10,10 +10,9 @@ import itertools
 import pytest
 
 from models import codes
-from models.codes import Access, Cause, QpState, ScatterCode, StateBy, TraceOp, Verdict
+from models.codes import Access, Cause, QpState, ScatterCode, TraceOp, Verdict
 from models.keys.window_control import make_window_args
 from models.keys.window_types import CheckRequest
-from models.post.qp_control import make_qp_args
 from models.receive.receive_types import RecvRequest
 from tb.env.harness.records import AccessVerdict, Command, ScatterAnswer, Trace
 from tb.env.scoreboard.scoreboard import Mismatch, Scoreboard
@@ -46,7 +45,7 @@ def test_watermark_of_a_command_in_flight() -> None:
         stream.posting.qps[0].modify(1, 0)
         stream.tick()
         stream.taken(post)
-        stream.answered(0)
+        stream.respond(0)
         stream.run()
         words = (0, 0, 0, 0, 0, watermark, 0, 0)
         stream.add(Command(stream.tick(5), start, codes.Command.MODIFY_QP, words, 0, (0,) * 8))
@@ -199,7 +198,7 @@ def test_credits_of_receives(shared: bool, two: bool) -> None:
             post = stream.buffer(OWN)
             stream.wrote_receive(post)
             stream.tick(1)
-            stream.answered(stream.took(post, credit=credit))
+            stream.respond(stream.took(post, credit=credit))
             match = "cause 0x0, right would be: NO_CREDIT"
             match = match if credit else "cause 0x16, right would be: OK"
         fails_open(stream, None if credit in (None, used < most) else match)
@@ -228,15 +227,6 @@ def test_bound_of_an_answer() -> None:
         stream.answers(request, stream.take(request))
         late_board()(stream.records)
         fails_open(stream, "8 is the bound" if wait == 8 else None)
-
-
-def test_take_that_does_not_know_an_old_post() -> None:
-    stream = posted()
-    stream.tick(100)
-    stream.arrives(RecvRequest(OWN, 1))
-    stream.tick(1)
-    stream.lane(5, TAKE, OWN, 1, 0, 0)
-    fails_open(stream, "tail: knows 0, but 1 was reached")
 
 
 def test_post_that_does_not_know_an_old_completion() -> None:
@@ -418,15 +408,3 @@ def test_query_while_a_request_executes() -> None:
         stream.add(Command(end, start, codes.Command.QUERY_MW, words, 0, outs))
         fails_open(stream, match)
         stream.records.pop()
-
-
-def test_queue_pair_with_valid_keys_is_destroyed() -> None:
-    stream = EngineStream().bound()
-    stream.tick(300)
-    model = stream.posting.qps[OWN]
-    model.see(None)
-    start, old = stream.tick(), model.trace_state(3)
-    stream.state_step(OWN, old, model._go(QpState.FREE, StateBy.COMMAND))
-    words = make_qp_args(OWN).words
-    stream.add(Command(stream.tick(), start, codes.Command.DESTROY_QP, words, 0, (0,) * 8))
-    fails_open(stream, "destroyed, although keys are valid on it")

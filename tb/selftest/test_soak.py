@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Soak campaigns: the mix fits the tests, seeds repeat, a stop loses nothing, mismatches show."""
+"""Campaigns. Soak: the mix fits the tests, seeds repeat, a stop loses nothing, mismatches show.
+Faults around the engine: rows fit the tests; a failed run fails one, and so does an absent fault.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +15,14 @@ import pytest
 
 from tb.env.defs import TraceOp
 from tb.env.harness import records as rec
-from tb.env.harness.facts import VARIABLE, Facts, wanted
+from tb.env.harness.facts import Facts
 from tb.env.harness.records import MemResponse, MemWrite, Record, Trace
 from tb.runner import soak as module
 from tb.runner.builds import BuildConfig, load_builds
-from tb.runner.common import SIM_BUILD, RunnerError
+from tb.runner.common import SIM_BUILD
 from tb.runner.discover import Job, Module, find_modules
-from tb.runner.regress import Result
+from tb.runner.faults import FIRST_SEED, Outcome, Row, choose, jobs_of, load_rows, report
+from tb.runner.regress import Result, SimRun
 from tb.runner.results import FAILED, PASSED, Verdict
 from tb.runner.soak import Campaign, Part, chunk, load, load_mix, soak
 from tb.tests.common import soaking
@@ -60,25 +63,6 @@ def test_the_mix_fits_the_tests() -> None:
         assert any(f"test_{name}_life" in kind for kind in kinds), name
     for number in range(40):
         assert chunk(3, number, mix, modules).seed >= soaking.LONG_SEED
-
-
-@pytest.mark.parametrize(
-    "text, why",
-    [
-        ("mix: [", "soak.yaml"),
-        ("mix: []", "must have a list"),
-        ("mix: [{test: test_m.One}]", "has the keys"),
-        ("mix: [{test: test_m.Three, builds: [a], chunks: 1}]", "no such test"),
-        ("mix: [{test: test_m.One, builds: [c], chunks: 1}]", "is not for build c"),
-        ("mix: [{test: test_m.One, builds: [], chunks: 1}]", "a build and a chunk"),
-        ("mix: [{test: test_m.One, builds: [a], chunks: 0}]", "a build and a chunk"),
-    ],
-)
-def test_malformed_mix(tmp_path: Path, text: str, why: str) -> None:
-    path = tmp_path / "soak.yaml"
-    path.write_text(text)
-    with pytest.raises(RunnerError, match=why):
-        load_mix(MODULES, path)
 
 
 def test_chunks_repeat_and_differ() -> None:
@@ -170,32 +154,67 @@ def test_another_seed_mix_or_source_begins_anew(tmp_path: Path) -> None:
 # -- numbers of a run ------------------------------------------------------------------------------
 
 
-def test_facts_count(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_facts_count(tmp_path: Path) -> None:
     facts = Facts()
     records: list[Record] = [
-        Trace(1, 1, TraceOp.PUBLISH, 0, False, 0, 2, 0, 0),
-        Trace(1, 1, TraceOp.CQ_ERROR, 0, False, 0, 2, 0, 0),
-        MemWrite(1, 0, 0, 0, 0),
-        MemWrite(1, 0, 0, 0, 0),
-        MemWrite(1, 1, 0, 0, 0),
-        MemResponse(2, 0, 0),
-        MemResponse(3, 0, 3),
-        rec.DoorbellResponse(4, 0, 0, 0),
-        rec.DoorbellResponse(5, 0, 2, 9),
+        *(Trace(1, 1, op, 0, False, 0, 2, 0, 0) for op in (TraceOp.PUBLISH, TraceOp.CQ_ERROR)),
+        *(MemWrite(1, cq, 0, 0, 0) for cq in (0, 0, 1)),
+        *(MemResponse(2, 0, 0), MemResponse(3, 0, 3)),
+        *(rec.DoorbellResponse(4, 0, 0, 0), rec.DoorbellResponse(5, 0, 2, 9)),
         rec.DoneReport(6, 0),
     ]
     facts(records)
-    wanted_counts = {"completions": 2, "error_responses": 1, "writes": 2, "refused": 1}
-    assert {name: facts.counts[name] for name in wanted_counts} == wanted_counts
-    assert (facts.counts["reports"], facts.counts["records"]) == (1, 10)
-    assert facts.counts["longest_delay"] == 2
+    told = {"completions": 2, "error_responses": 1, "writes": 2, "refused": 1, "reports": 1}
+    told |= {"records": 10, "longest_delay": 2}
+    assert {name: facts.counts[name] for name in told} == told
     # Behind a reset nothing from before it is answered.
     facts([MemWrite(0, 1, 0, 0, 0), MemResponse(9, 1, 0), MemResponse(900, 1, 0)])
     assert facts.counts["longest_delay"] == 9
-    out = tmp_path / "a" / "facts.json"
-    facts.write(out)
-    assert json.loads(out.read_text())["completions"] == 2
-    monkeypatch.setenv(VARIABLE, str(out))
-    assert wanted() == out
-    monkeypatch.setenv(VARIABLE, "")
-    assert wanted() is None
+    facts.write(tmp_path / "a" / "facts.json")
+    assert json.loads((tmp_path / "a" / "facts.json").read_text())["completions"] == 2
+
+
+# -- faults around the engine ----------------------------------------------------------------------
+
+ROW = Row("r", "a fault", "nothing", ("test_m.One",), 2, {"refused": 10})
+JOB = Job("tb.tests.test_m", "test_m", "One", 1000, "a", "verilator")
+
+
+def test_rows_fit_the_tests() -> None:
+    modules = find_modules()
+    rows = load_rows(modules)
+    for row in rows:
+        assert jobs_of(row, modules), row.id
+    assert FIRST_SEED == soaking.LONG_SEED
+    (writes,) = choose(rows, ["random-host-writes"])
+    assert writes.seen["random_writes"] >= 1_000_000
+    assert writes.seeds * 50_000 >= 1_000_000
+
+
+def test_jobs_are_all_builds_and_seeds() -> None:
+    jobs = jobs_of(ROW, MODULES)
+    assert sorted((job.build, job.seed) for job in jobs) == [
+        (build, seed) for build in ("a", "b") for seed in (1000, 1001)
+    ]
+
+
+@pytest.mark.parametrize(
+    "passed, refused, problem",
+    [
+        ((True, True), 5, ""),
+        ((True, False), 5, "make sim TEST=test_m.One SEED=1000 BUILD=a: differs"),
+        ((True,), 9, "only 9 refused observed, not 10"),
+        ((), 10, "nothing ran"),
+    ],
+)
+def test_outcome(passed: tuple[bool, ...], refused: int, problem: str) -> None:
+    counts = {"refused": refused, "completions": 5, "longest_delay": 7}
+    outcome = Outcome(ROW, tuple(SimRun(JOB, ok, counts, "" if ok else "differs") for ok in passed))
+    assert "; ".join(outcome.problems) == problem
+    data = outcome.as_json()
+    assert data["pass"] is not bool(problem)
+    assert {"fault", "expected containment", "observed"} <= set(data)
+    assert (FAILED if problem else PASSED) in report([outcome])
+    if not problem:
+        assert "10 refused, 10 completions" in outcome.observed
+        assert outcome.counts["longest_delay"] == 7

@@ -105,13 +105,9 @@ def test_tour_takes_every_transition(graph: graphs.Graph) -> None:
     walks = graphs.tour(graph)
     assert {number for walk in walks for number in walk} == set(range(len(graph.transitions)))
     # Three ways into the state that nothing leaves: each but the last needs a new walk.
-    assert len(walks) == 3
-    assert graphs.tour(graph) == walks
+    assert len(walks) == 3 and graphs.tour(graph) == walks
     for walk in walks:
         graphs.replay(graph, Counter(), walk)
-
-
-def test_tour_of_what_cannot_be_reached(graph: graphs.Graph) -> None:
     graph.transitions.append(graphs.Transition(graph.number((9,)), "look", ("seen",), 0))
     with pytest.raises(graphs.TourError, match="1 transitions cannot be reached"):
         graphs.tour(graph)
@@ -245,14 +241,6 @@ def test_pairs(graph: graphs.Graph) -> None:
     driven.finish()
 
 
-def test_way(graph: graphs.Graph) -> None:
-    assert graphs.way(graph, 0, {0}) == []
-    steps = graphs.way(graph, 0, {graph.index[(2,)]})
-    assert steps is not None
-    assert [graph.transitions[n].action for n in steps] == ["up", "up"]
-    assert graphs.way(graph, graph.index["end",], {0}) is None
-
-
 # -- what a test notes -----------------------------------------------------------------------------
 
 
@@ -301,50 +289,38 @@ def test_rows(graph: graphs.Graph, tmp_path: Path) -> None:
     assert finish.tour_gaps([replace(full, reachable=0, driven=0)]), "nothing is not everything"
 
 
-def test_report_of_another_graph(graph: graphs.Graph, tmp_path: Path) -> None:
-    path = tmp_path / "a.json"
+def test_collect(graph: graphs.Graph, tmp_path: Path) -> None:
+    """A part of the tours tells nothing, all of them tell of every graph; of no other one."""
+    everything = select_jobs(find_modules(), [TOURS])
+    path = tmp_path / everything[0].id
     write(path, [walked(graph)])
     other = Counter()
     other.act("up")
-    with pytest.raises(graphs.TourError, match="another graph"):
-        rows([path], {graph.name: graphs.explore(graph.name, other)})
+
+    def collect(jobs: list[Job], *names: str, world: graphs.World | None = None) -> list[Row]:
+        explored = partial(graphs.explore, world=world or Counter())
+        return finish.collect(jobs, lambda job: tmp_path / job.id, names, explored)
+
+    assert collect(everything[:1], graph.name, "counter: other") == []
+    found = collect(everything, graph.name, "counter: other")
+    assert [(row.graph, row.driven) for row in found] == [(graph.name, 10), ("counter: other", 0)]
+    with pytest.raises(RunnerError, match="not in the catalogue"):
+        collect(everything)
+    with pytest.raises(RunnerError, match="another graph"):
+        collect(everything, graph.name, world=other)
     data = json.loads(path.read_text())
     data[0]["seen"].append([0, "up", ["done"], 2])
     path.write_text(json.dumps(data))
-    with pytest.raises(graphs.TourError, match="has no Transition"):
-        rows([path], {graph.name: graph})
-
-
-def _job(name: str) -> Job:
-    module, test = name.split(".")
-    return Job(f"tb.tests.{module}", module, test, 1, "engine_small", "verilator")
-
-
-def test_collect(graph: graphs.Graph, tmp_path: Path) -> None:
-    """A part of the tours tells nothing, all of them tell of every graph."""
-    one = _job("test_tour_arm.ArmEndsTour")
-    write(tmp_path / one.id, [walked(graph)])
-    names = ["counter: three", "counter: other"]
-
-    def graph_of(name: str) -> graphs.Graph:
-        return graphs.explore(name, Counter())
-
-    def collect(jobs: list[Job], names: list[str]) -> list[Row]:
-        return finish.collect(jobs, lambda job: tmp_path / job.id, names, graph_of)
-
-    assert collect([one], names) == []
-    everything = [one, *select_jobs(find_modules(), [TOURS])]
-    found = collect(everything, names)
-    assert [(row.graph, row.driven) for row in found] == [(names[0], 10), (names[1], 0)]
-    with pytest.raises(RunnerError, match="not in the catalogue"):
-        collect(everything, [])
+    with pytest.raises(RunnerError, match="has no Transition"):
+        collect(everything, graph.name)
 
 
 def test_regression_fails_without_all(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     found = Row("counter: three", 4, 10, 9, "(0,), 'look'")
+    job = select_jobs(find_modules(), [TOURS])[0]
     monkeypatch.setattr(finish, "collect", lambda _: [found])
     monkeypatch.setattr(finish, "write_tours", partial(finish.write_tours, folder=tmp_path))
-    checks, words = conclude("partial", [SimRun(_job("test_tour_arm.ArmEndsTour"), True)])
+    checks, words = conclude("partial", [SimRun(job, True)])
     (problem,) = [check.problem for check in checks if check.name == "tours"]
     assert problem == "counter: three: 1 of 10 transitions not driven, such as (0,), 'look'"
     assert re.search(r"^counter: three +4 +10 +9 +90$", "\n".join(words), re.M)

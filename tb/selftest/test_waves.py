@@ -109,15 +109,11 @@ def test_a_failing_object_is_on_top(
 @pytest.mark.parametrize("obj, number", [("", None), ("CQ", None), ("doorbell page", 3)])
 def test_a_failure_of_no_object(obj: str, number: int | None) -> None:
     failure = replace(FAILED, obj=obj, number=number)
-    assert object_argument(failure) == ""
     text = save_file(failure)
     assert " 5816000 -1" in text and "-All interfaces" not in text and ".obj." not in text
     assert text.endswith(SAVE_FILE.read_text()[-1000:])
-
-
-def test_without_a_failure() -> None:
-    assert object_argument(None) == ""
     assert save_file(None) == SAVE_FILE.read_text()
+    assert object_argument(failure) == object_argument(None) == ""
 
 
 NUMBERS = {"cq": 11, "qp": 3, "srq": 1, "key": 5}

@@ -40,7 +40,6 @@ from tb.env.harness.records import (
     ConnReport,
     DoneReport,
     DoorbellRequest,
-    DoorbellResponse,
     TermRequest,
     Trace,
     WorkBeat,
@@ -166,7 +165,6 @@ class WorkStream(Stream):
     def create_qp(
         self, qp: int = 0, cq: int = 0, receive: RecvConfig | None = None, **options: int
     ) -> None:
-        """CREATE_QP."""
         values = {"context": 0xABC0 + qp, "depth": 4, "page": PAGE, "send_cq": cq, "recv_cq": cq}
         config = QpConfig(**{**values, **options})
         self.execute(codes.Command.CREATE_QP, make_create_args(qp, config, receive))
@@ -175,12 +173,10 @@ class WorkStream(Stream):
         """A command of a queue pair, with one argument at most."""
         return self.execute(code, make_qp_args(qp, word=word))
 
-    def connect(self, qp: int = 0, peer: int = 9) -> None:
-        """CONNECT_QP."""
-        self.plain(codes.Command.CONNECT_QP, qp, peer)
+    def connect(self, qp: int = 0) -> None:
+        self.plain(codes.Command.CONNECT_QP, qp, 9)
 
     def set_state(self, qp: int, state: int) -> None:
-        """SET_QP_STATE."""
         self.plain(codes.Command.SET_QP_STATE, qp, state)
 
     # -- posts -------------------------------------------------------------------------------------
@@ -207,11 +203,6 @@ class WorkStream(Stream):
         assert isinstance(last, DoorbellRequest)
         self.tick()
         return next(faults(last.addr, last.length, last.size, last.strb, self.params), Cause.OK)
-
-    def answered(self, cause: int) -> None:
-        """The oldest write is answered."""
-        self.tick()
-        self.add(DoorbellResponse(self.cycle, 5, 2 if cause else 0, cause))
 
     def free_credit(self, cq: int, wanted: int = 1) -> bool:
         """Has a CQ so many credits?"""
@@ -245,7 +236,7 @@ class WorkStream(Stream):
         post = post or self.make()
         self.wrote(post, page, **odd)
         cause = self.fault(write_faults) or self.taken(post, page)
-        self.answered(cause)
+        self.respond(cause)
         return cause
 
     def age(self, qp: int = 0) -> None:
