@@ -40,7 +40,6 @@ help: ## show this list
 #= SIM=icarus     the other simulator (default: verilator, and what tests declare for icarus)
 #= BUILD=name     only this build of tb/builds.yaml
 #= AGAIN=1        judge what the last runs left, without simulating (make coverage)
-#= POINT=file:line  tests that hit this point of the design (make coverage), after a run
 #= PROOF=name     only these proofs (make formal);  QUICK=1 those of make test;  PLANTED=1 with their faults
 #= JOBS=n         parallel workers (default: all cores);  CLUSTER='srun -n1 -c1' starts them through a batch system,
 #=                which has CLUSTER_WAIT=s seconds to start them all (120)
@@ -82,8 +81,8 @@ test: setup ## run everything: Python tests, lint, quick proofs, simulations, tr
 negatives: setup-sim ## show that tests fail on a broken design: faults of tb/faults/*.yaml (FAULT, JOBS)
 	@$(PYTEST) tb/faults --only "$$FAULT" $(WORKERS)
 
-coverage: setup ## measure code coverage of hdl/ by the regression; fails below 100 % (TEST, JOBS, POINT, AGAIN)
-	@$(if $(POINT)$(AGAIN),$(RUN) coverage --test "$$TEST" --point "$$POINT",\
+coverage: setup ## measure code coverage of hdl/ by the regression; fails below 100 % (TEST, JOBS, AGAIN)
+	@$(if $(AGAIN),$(RUN) coverage --test "$$TEST",\
 	    $(PYTEST) tb/tests --code-coverage --waves 0 -m '$(if $(TEST),,full or quick)' --test "$$TEST" $(WORKERS))
 
 formal: setup ## prove properties of the design: formal/*/proofs.yaml (PROOF, PLANTED, QUICK, JOBS)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -27,7 +26,7 @@ from tb.runner.common import ROOT, RunnerError
 from tb.runner.discover import find_modules, select_jobs
 from tb.runner.mutate_prove import limited
 from tb.runner.regress import run_job
-from tb.runner.simulator import Ended, is_built
+from tb.runner.simulator import is_built
 
 SCRIPT = ROOT / "scripts" / "slurm_local.sh"
 CPUS = 4
@@ -266,63 +265,58 @@ def test_simulations(tmp_path: Path) -> None:
 # -- workers of campaigns --------------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("slurm")
-def test_calls_on_workers(tmp_path: Path) -> None:
+@pytest.fixture(params=["", "srun -n1 -c1"])
+def launcher(request: pytest.FixtureRequest) -> str:
+    if request.param:
+        request.getfixturevalue("slurm")
+    return str(request.param)
+
+
+def test_calls_on_workers(launcher: str, tmp_path: Path) -> None:
     mark = tmp_path / "mark"
-    dies_once = f"test -e {mark} || {{ touch {mark}; kill -9 $PPID; sleep 9; }}; echo $SLURM_JOB_ID"
-    with cluster.started("srun -n1 -c1", 2, 60) as jobs, (tmp_path / "log").open("w") as log:
-        assert jobs == 2
-        assert cluster.call(os.getpid) != os.getpid()
-        assert limited(["sh", "-c", "echo $SLURM_JOB_ID"], 5, tmp_path)[0].strip().isdigit()
-        assert cluster.call(subprocess.getoutput, dies_once).isdigit(), "called again"
+    dies_once = f"test -e {mark} || {{ touch {mark}; kill -9 $PPID; sleep 9; }}; echo said"
+    with cluster.Workers(launcher, 2, 60) as workers:
+        assert workers.count == 2
+        assert workers.call(1, os.getpid) != os.getpid()
+        said, cpu_s = workers.call(1, limited, ["sh", "-c", "while :; do :; done"], 1.0, tmp_path)
+        assert (said, cpu_s > 0.5) == ("", True)
+        assert workers.call(2, subprocess.getoutput, dies_once) == "said", "called again"
         with pytest.raises(RunnerError, match="No such file"):
-            cluster.call(os.listdir, tmp_path / "none")
+            workers.call(1, os.listdir, tmp_path / "none")
         with pytest.raises(RunnerError, match="ZeroDivisionError"):
-            cluster.call(divmod, 1, 0)
-        ended = cluster.execute(["sh", "-c", "echo said; exit 3"], tmp_path, os.environ, log, None)
-        assert (ended.status, (tmp_path / "log").read_text()) == (3, "said\n")
-        endless = ["sh", "-c", "while :; do :; done"]
-        ended = cluster.execute(endless, tmp_path, os.environ, log, 1.0)
-        assert ended.timeout and ended.cpu_s > 0.5
-        # The worker is the parent of what it runs.
-        killed = ["sh", "-c", "kill -9 $PPID"]
-        ended = cluster.execute(killed, tmp_path, os.environ, log, None)
-        assert ended == Ended(-signal.SIGKILL), "not run again, and told as killed"
-        assert cluster.call(os.getpid)
-    assert not cluster.active()
-    assert cluster.call(os.getpid) == os.getpid()
+            workers.call(1, divmod, 1, 0)
+        with pytest.raises(cluster.WorkerDiedError):
+            workers.call(1, subprocess.getoutput, "kill -9 $PPID")
+        assert workers.call(1, os.getpid)
 
 
-@pytest.mark.usefixtures("slurm")
-def test_the_end_leaves_nothing(tmp_path: Path) -> None:
+def test_the_end_leaves_nothing(launcher: str, tmp_path: Path) -> None:
     """Work that is under way when a campaign is stopped."""
     said: list[BaseException] = []
+    word = f"TRACE={tmp_path}"
 
     def work() -> None:
         try:
-            with (tmp_path / "log").open("w") as log:
-                env = {**os.environ, "TRACE": str(tmp_path)}
-                cluster.execute(["sleep", "1000"], tmp_path, env, log, None)
+            workers.call(1, limited, ["env", word, "sleep", "1000"], 60.0, tmp_path)
         except RunnerError as error:
             said.append(error)
 
-    with cluster.started("srun -n1 -c1", 1, 60):
+    with cluster.Workers(launcher, 1, 60) as workers:
         thread = threading.Thread(target=work)
         thread.start()
-        while "sleep" not in processes_with(f"TRACE={tmp_path}"):
+        while "sleep" not in processes_with(word):
             assert thread.is_alive()
             time.sleep(0.1)
     thread.join(5)
     assert [str(error) for error in said] == ["the workers were ended"]
-    assert processes_with(f"TRACE={tmp_path}") == []
+    assert processes_with(word) == []
 
 
-@pytest.mark.usefixtures("slurm")
-def test_a_simulation_of_a_campaign() -> None:
+def test_a_simulation_of_a_campaign(launcher: str) -> None:
     need_build()
     job = select_jobs(find_modules(), ["test_smoke.SmokeTest"], SEEDS[2:], "verilator", "default")
     config = get_build(load_builds(), "default", "verilator")
-    with cluster.started("srun -n1 -c1", 1, 60):
-        result = run_job(job[0], config)
+    with cluster.Workers(launcher, 1, 60) as workers:
+        result = workers.call(1, run_job, job[0], config)
     assert result.verdict.ok, result.verdict.message
     assert result.cpu_s > 0 and result.bins

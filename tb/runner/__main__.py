@@ -37,12 +37,7 @@ def _parser() -> argparse.ArgumentParser:
     command("list", "list the simulation jobs", test=select["test"])
     command("bench", "run the speed measurements")
     command("tiers", "choose the tiers of tb/tiers.yaml from the last `make coverage`")
-    command(
-        "coverage",
-        "judge code coverage of hdl/ once more",
-        test=select["test"],
-        point="who hit it: file:line or file:signal",
-    )
+    command("coverage", "judge code coverage of hdl/ once more", test=select["test"])
     command(
         "mutate",
         "run the tests on mutants of the design",
@@ -71,19 +66,21 @@ def _run(args: argparse.Namespace) -> int:
     if args.command == "coverage":
         from tb.runner.code_report import run_coverage
 
-        return run_coverage(args.test.replace(",", " ").split(), args.point)
-    from tb.runner.cluster import started
+        return run_coverage(args.test.replace(",", " ").split())
+    seed, jobs = whole_number("SEED", args.seed), whole_number("JOBS", args.jobs, 4096)
+    if args.cluster.strip():
+        from tb.runner.cluster import spec_of
 
-    seed, wait_s = whole_number("SEED", args.seed), whole_number("CLUSTER_WAIT", args.cluster_wait)
-    with started(args.cluster, whole_number("JOBS", args.jobs, 4096), wait_s) as jobs:
-        if args.command == "soak":
-            from tb.runner.soak import run_soak
+        spec_of(args.cluster)  # before anything is built
+    workers = args.cluster, jobs, whole_number("CLUSTER_WAIT", args.cluster_wait)
+    if args.command == "soak":
+        from tb.runner.soak import run_soak
 
-            return run_soak(whole_number("N", args.completions, 10**12), seed, jobs)
-        from tb.runner.mutate import run_mutate
+        return run_soak(whole_number("N", args.completions, 10**12), seed, *workers)
+    from tb.runner.mutate import run_mutate
 
-        count, prove = whole_number("COUNT", args.count), whole_number("PROVE", args.prove_seconds)
-        return 1 if run_mutate(count or 1000, seed or 1, args.module, jobs, prove or 60) else 0
+    count, prove = whole_number("COUNT", args.count), whole_number("PROVE", args.prove_seconds)
+    return 1 if run_mutate(count or 1000, seed or 1, args.module, prove or 60, *workers) else 0
 
 
 def _jobs(args: argparse.Namespace) -> int:

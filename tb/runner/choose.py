@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Chooses the tiers (tb/tiers.yaml) from what runs have recorded: processor time, bins, lines and
-branches of each job, and the tests that killed mutants first.
+branches of each job.
 
-- ``quick``: jobs on at most ``BUILDS`` builds that together hit each bin, line and branch that any
-  job hits, and pass a test of each requirement: twice where that can be had, so that a change of
-  the stimulus does not open a gap. With them the smoke tests, and then the tests that killed most
-  mutants per second, until ``SECONDS`` of processor time are spent.
+- ``quick``: jobs on ``BUILDS`` that together hit each bin, line and branch that any job on these
+  builds hits, and pass a test of each requirement: twice where that is cheap, so that a change of
+  the stimulus does not open a gap. With them the smoke tests.
 - ``nightly``: jobs that add nothing to the cheapest job of each test: no bin, line or
   branch. The tier ``full`` is everything else.
 
@@ -15,11 +14,9 @@ redundant. The result depends on the records alone.
 
 from __future__ import annotations
 
-import heapq
-import itertools
 import json
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
@@ -27,16 +24,16 @@ from pathlib import Path
 
 import yaml
 
-from tb.runner.code_coverage import hits_file, load
+from tb.runner.code_coverage import load
 from tb.runner.code_report import jobs_to_measure
-from tb.runner.common import SIM_BUILD, RunnerError, relative, write_whole
+from tb.runner.common import RunnerError, relative, write_whole
 from tb.runner.discover import Job, find_modules, select_jobs
 from tb.runner.regress import job_folder
 from tb.runner.testplan import load_plan
 from tb.runner.tiers import TIERS_YAML, Costs
 
 #: Of the tier `quick`.
-BUILDS, SECONDS = 3, 240.0
+BUILDS = ("default", "engine", "engine_small")
 #: What starting a simulation costs, in seconds: two short jobs are dearer than one.
 _START_S = 0.05
 #: A dearer job is not worth a second hit of what one job of the tier hits.
@@ -67,29 +64,17 @@ def _twice(records: Iterable[Record]) -> int:
 
 def cover(records: Sequence[Record], wanted: int, kept: Iterable[Record] = ()) -> list[Record]:
     """Records that hit all of ``wanted`` that any of them does, with those that are ``kept``."""
-    chosen = list(kept)
-    left = wanted & ~_union(chosen)
-
-    def worth(record: Record) -> float:
-        return -(record.hits & left).bit_count() / (record.cost + _START_S)
-
-    # What a record adds only shrinks: one that is still first after another look is the best.
-    heap = [(worth(record), number) for number, record in enumerate(records)]
-    heapq.heapify(heap)
-    while left and heap:
-        _, number = heapq.heappop(heap)
-        if not (found := worth(records[number])):
-            continue
-        if heap and found > heap[0][0]:
-            heapq.heappush(heap, (found, number))
-            continue
-        chosen.append(records[number])
-        left &= ~records[number].hits
+    chosen = [*kept]
+    needed = {*chosen}
+    left = wanted & _union(records) & ~_union(chosen)
+    while left:
+        best = max(records, key=lambda r: (r.hits & left).bit_count() / (r.cost + _START_S))
+        chosen.append(best)
+        left &= ~best.hits
     # The dearest go first, if all others hit what they hit.
-    needed = set(map(id, kept))
     for record in sorted(chosen, key=lambda record: -record.cost):
-        if id(record) not in needed and not wanted & record.hits & ~_twice(chosen):
-            chosen = [other for other in chosen if other is not record]
+        if record not in needed and not wanted & record.hits & ~_twice(chosen):
+            chosen.remove(record)
     return chosen
 
 
@@ -101,44 +86,23 @@ def _cheapest(records: Iterable[Record]) -> dict[str, Record]:
     return first
 
 
-def choose_quick(
-    records: Sequence[Record], smoke: Iterable[str], kills: Mapping[str, int]
-) -> tuple[list[Record], int]:
-    """The jobs, and how many elements none of their builds reaches. ``smoke``: tests that are in
-    whatever they hit; ``kills``: mutants by the test that killed them first.
+def choose_quick(records: Sequence[Record], smoke: Iterable[str]) -> tuple[list[Record], int]:
+    """The jobs, and how many elements their builds do not reach. ``smoke``: tests that are in
+    whatever they hit.
     """
-    names = sorted({record.job.build for record in records})
-    groups = [
-        [record for record in records if record.job.build in group]
-        for group in itertools.combinations(names, min(BUILDS, len(names)))
-    ]
-    most = max(_union(own).bit_count() for own in groups)
-    best: list[Record] = []
-    for own in (own for own in groups if _union(own).bit_count() == most):
-        first = _cheapest(own)
-        found = cover(own, _union(own), [first[name] for name in smoke if name in first])
-        if not best or sum(r.cost for r in found) < sum(r.cost for r in best):
-            best, of_builds = found, own
-    chosen = best
+    own = [record for record in records if record.job.build in BUILDS]
+    first = _cheapest(own)
+    chosen = cover(own, _union(own), [first[name] for name in smoke if name in first])
     tests = {record.job.name for record in chosen}
-    others = [r for r in of_builds if r.job.name not in tests and r.cost <= _DEAR_S]
-    chosen += cover(others, _union(chosen) & ~_twice(chosen) & _union(others))
-    spent = sum(record.cost for record in chosen)
-    tests = {record.job.name for record in chosen}
-    killers = [r for r in _cheapest(of_builds).values() if r.job.name in kills]
-    killers.sort(key=lambda r: -kills[r.job.name] / (r.cost + _START_S))
-    for record in killers:
-        if record.job.name not in tests and spent + record.cost <= SECONDS:
-            chosen.append(record)
-            spent += record.cost
-    return chosen, _union(records).bit_count() - most
+    others = [r for r in own if r.job.name not in tests and r.cost <= _DEAR_S]
+    chosen += cover(others, _union(chosen) & ~_twice(chosen))
+    return chosen, (_union(records) & ~_union(own)).bit_count()
 
 
 def choose_nightly(records: Sequence[Record]) -> list[Record]:
     """Jobs that the tier `full` can do without: it has each test at least once."""
-    kept = cover(records, _union(records), list(_cheapest(records).values()))
-    known = {id(record) for record in kept}
-    return [record for record in records if id(record) not in known]
+    kept = {*cover(records, _union(records), _cheapest(records).values())}
+    return [record for record in records if record not in kept]
 
 
 # -- records ---------------------------------------------------------------------------------------
@@ -147,12 +111,6 @@ def choose_nightly(records: Sequence[Record]) -> list[Record]:
 def read_records(jobs: Sequence[Job]) -> list[Record]:
     """Of the last run of `make coverage` with all tests."""
     costs = Costs()
-    missing = [job for job in jobs if not hits_file(job).is_file()]
-    if missing:
-        raise RunnerError(
-            f"no code coverage of {len(missing)} job(s), such as {missing[0].name}; run "
-            f"'make coverage'"
-        )
     coverage = load(jobs)
     numbers: dict[object, int] = {}
     required: defaultdict[str, list[str]] = defaultdict(list)
@@ -183,17 +141,6 @@ def _bins(job: Job) -> dict[str, int]:
     return found
 
 
-def first_killers(folder: Path = SIM_BUILD / "mutate") -> Counter[str]:
-    """Mutants by the test that killed them first, of all recorded campaigns."""
-    kills: Counter[str] = Counter()
-    for path in folder.glob("*.jsonl"):
-        for line in path.read_text().splitlines():
-            fate = json.loads(line).get("fate", {})
-            if fate.get("status") == "killed":
-                kills[fate["by"].split(" seed ")[0]] += 1
-    return kills
-
-
 def write_tiers(
     quick: Sequence[Record], nightly: Sequence[Record], path: Path = TIERS_YAML
 ) -> None:
@@ -213,7 +160,7 @@ def run_choose() -> int:
     jobs = jobs_to_measure()
     smoke = sorted(job.name for job in jobs if "Smoke" in job.test)
     records = read_records(jobs)
-    quick, missing = choose_quick(records, smoke, first_killers())
+    quick, missing = choose_quick(records, smoke)
     nightly = choose_nightly(records)
     write_tiers(quick, nightly)
     full = sum(record.cost for record in records) - sum(record.cost for record in nightly)

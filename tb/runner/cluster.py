@@ -3,8 +3,8 @@
 
 Workers are execnet's, as those of pytest-xdist are: a Python interpreter that a launcher starts
 anywhere, which talks through its standard input and output. Simulations, proofs and lint under
-pytest use pytest-xdist itself; campaigns (mutants, soak, code coverage) call functions
-on `Workers`.
+pytest use pytest-xdist itself; campaigns (mutants, soak) call functions on `Workers`, on this
+machine, too.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, TextIO, TypeVar
+from typing import Self, TypeVar
 
 import execnet
 
-from tb.runner.common import ROOT, RunnerError, prepare_environment
-from tb.runner.simulator import Ended, at_kill
-from tb.runner.simulator import execute as execute_here
+from tb.runner.common import ROOT, RunnerError, cpu_count, prepare_environment
 
-#: Workers unless JOBS says how many.
+#: Workers of a cluster unless JOBS says how many.
 COUNT = 2
+#: Starts workers on this machine. Ctrl-C on the terminal reaches the campaign alone: it ends them.
+_HERE = "setsid"
 #: Seconds of wall time that a batch system has to start all workers, unless CLUSTER_WAIT says more.
 WAIT_S = 120
 #: A worker that still computes when it is told to end is interrupted after 5 s, by execnet.
@@ -159,16 +159,18 @@ class Starter:
 
 
 class Workers:
-    """Processes that call functions; safe among threads."""
+    """Processes that call functions; safe among threads. As a context it ends them."""
 
-    def __init__(self, launcher: str, count: int, wait_s: float) -> None:
+    def __init__(self, launcher: str, jobs: int | None, wait_s: int | None) -> None:
+        launcher = launcher.strip()
+        self.count = jobs or (COUNT if launcher else cpu_count())
         self._group = execnet.Group(execmodel="main_thread_only")
-        self._spec = spec_of(launcher)
-        self._starter = Starter(self._group, launcher, wait_s)
+        self._spec = spec_of(launcher or _HERE)
+        self._starter = Starter(self._group, launcher or _HERE, wait_s or WAIT_S)
         self._lock = threading.Lock()
         self._idle: queue.Queue[execnet.Channel | None] = queue.Queue()
         self._closed = False
-        specs = [self._new_spec() for _ in range(count)]
+        specs = [self._new_spec() for _ in range(self.count)]
         self._starter.begin(specs)
         try:
             for spec in specs:
@@ -176,6 +178,12 @@ class Workers:
         except BaseException:
             self.close()
             raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def _new_spec(self) -> execnet.XSpec:
         spec = execnet.XSpec(self._spec)
@@ -236,62 +244,3 @@ def serve(channel: execnet.Channel) -> None:
         except Exception:
             answer = False, traceback.format_exc()
         channel.send(pickle.dumps(answer))
-
-
-_current: Workers | None = None
-
-
-def active() -> bool:
-    """Whether this process has workers on a cluster."""
-    return _current is not None
-
-
-@contextmanager
-def started(launcher: str, jobs: int | None, wait_s: int | None) -> Iterator[int | None]:
-    """Has workers, which ``launcher`` starts, take the work of this process; without a launcher
-    nothing changes. Yields how many jobs can run side by side, None if nobody said.
-    """
-    global _current
-    if not launcher.strip():
-        yield jobs
-        return
-    count = jobs or COUNT
-    workers = Workers(launcher, count, wait_s or WAIT_S)
-    at_kill.append(workers.close)
-    _current = workers
-    try:
-        yield count
-    finally:
-        _current = None
-        at_kill.remove(workers.close)
-        workers.close()
-
-
-def call(function: Callable[..., R], *args: object) -> R:
-    """``function(*args)`` on a worker if there are some, else here. It must depend on nothing but
-    its arguments and files, for it is called again if its worker dies.
-    """
-    return _current.call(2, function, *args) if _current else function(*args)
-
-
-def _execute(
-    command: Sequence[str], cwd: str, env: Mapping[str, str], log: str, cpu_s: float | None
-) -> Ended:
-    with Path(log).open("a") as out:
-        return execute_here(command, cwd, env, out, cpu_s)
-
-
-def execute(
-    command: Sequence[str],
-    cwd: str | os.PathLike[str],
-    env: Mapping[str, str],
-    log: TextIO,
-    cpu_s: float | None,
-) -> Ended:
-    """As `simulator.execute`, on a worker; if that dies the command counts as killed."""
-    assert _current is not None
-    arguments: tuple[Any, ...] = (list(command), str(cwd), dict(env), log.name, cpu_s)
-    try:
-        return _current.call(1, _execute, *arguments)
-    except WorkerDiedError:
-        return Ended(-signal.SIGKILL)

@@ -17,22 +17,19 @@ A point is independent of instance, parameters and build: it is hit when any job
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache, reduce
+from functools import reduce
 from operator import or_
 from pathlib import Path
 
-from tb.runner.common import HDL, SIM_BUILD, RunnerError, locked, relative
+from tb.runner.common import HDL, SIM_BUILD, RunnerError, empty, locked, relative
 from tb.runner.discover import Job
 
 FOLDER = SIM_BUILD / "code_coverage"
 KINDS = ("line", "branch")
 
-#: Characters of a SHA-256, by which names and bits are known to belong together.
-_DIGEST = 64
 _FIELD = re.compile("\x01([^\x02]+)\x02([^\x01]*)")
 
 #: Builds whose jobs are not measured: the completion core with wider numbers, and the engine
@@ -96,7 +93,7 @@ def points_of(key: str, hdl: Path = HDL) -> list[Point]:
 
 
 def _names(build: str, folder: Path) -> Path:
-    return folder / f"{build}.points"
+    return folder / build / "points"
 
 
 def hits_file(job: Job, folder: Path = FOLDER) -> Path:
@@ -109,31 +106,22 @@ def _is_set(bits: bytes, numbers: Iterable[int]) -> bool:
 
 
 def collect(job: Job, dat: Path, points: Path, folder: Path = FOLDER) -> None:
-    """Keep the bits that a job has left in ``dat``, and remove that; ``points`` lists what they
-    represent.
+    """Keep the bits that a job has left in ``dat``; ``points`` lists what they represent. Of
+    another design nothing is kept.
     """
-    out = hits_file(job, folder)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    out.unlink(missing_ok=True)
-    if not dat.is_file():
-        return
-    digest, count = _digest(points.read_bytes())
-    bits = dat.read_bytes()
-    if len(bits) != (count + 7) // 8:
-        raise RunnerError(f"{relative(dat)}: {len(bits)} bytes for {count} points")
-    path = _names(job.build, folder)
+    out, names = hits_file(job, folder), _names(job.build, folder)
     # Jobs of one build end at the same time.
     with locked(out.parent):
-        if not path.is_file() or not path.read_bytes().startswith(digest.encode()):
-            path.write_text(f"{digest}\n{points.read_text()}")
-    out.write_bytes(digest.encode() + bits)
-    dat.unlink()
-
-
-@lru_cache(maxsize=8)
-def _digest(points: bytes) -> tuple[str, int]:
-    """(digest, lines) of a list of points."""
-    return hashlib.sha256(points).hexdigest(), points.count(b"\n")
+        out.unlink(missing_ok=True)
+        if not dat.is_file():
+            return
+        listed = points.read_text()
+        if not names.is_file() or names.read_text() != listed:
+            empty(out.parent)
+            names.write_text(listed)
+        if dat.stat().st_size != (listed.count("\n") + 7) // 8:
+            raise RunnerError(f"{relative(dat)}: not of the points in {relative(points)}")
+        out.write_bytes(dat.read_bytes())
 
 
 @dataclass
@@ -169,25 +157,16 @@ class Coverage:
 
 
 def load(jobs: Sequence[Job], folder: Path = FOLDER, hdl: Path = HDL) -> Coverage:
-    """What these jobs left. A job without coverage, or of another design, is an error."""
+    """What these jobs left. A job without coverage is an error."""
     coverage = Coverage()
-    digests: dict[str, bytes] = {}
-    for build in dict.fromkeys(job.build for job in jobs):
-        path = _names(build, folder)
-        if not path.is_file():
-            raise RunnerError(f"no code coverage of build {build}; run 'make coverage'")
-        digest, *keys = path.read_text().splitlines()
-        digests[build], coverage.jobs[build] = digest.encode(), {}
-        numbers = coverage.numbers[build] = {}
-        for number, key in enumerate(keys):
-            for point in points_of(key, hdl):
-                numbers.setdefault(point, []).append(number)
     for job in jobs:
         path = hits_file(job, folder)
         if not path.is_file():
-            raise RunnerError(f"no code coverage of {job.name}, seed {job.seed}, build {job.build}")
-        data = path.read_bytes()
-        if data[:_DIGEST] != digests[job.build]:
-            raise RunnerError(f"{relative(path)}: of another design; run 'make coverage' again")
-        coverage.jobs[job.build][job] = data[_DIGEST:]
+            raise RunnerError(f"no code coverage of {job.id}; run 'make coverage'")
+        coverage.jobs.setdefault(job.build, {})[job] = path.read_bytes()
+    for build in coverage.jobs:
+        numbers = coverage.numbers[build] = {}
+        for number, key in enumerate(_names(build, folder).read_text().splitlines()):
+            for point in points_of(key, hdl):
+                numbers.setdefault(point, []).append(number)
     return coverage

@@ -59,24 +59,13 @@ def _source(path: Path) -> tuple[str, ...]:
     return tuple(line.strip() for line in path.read_text().splitlines())
 
 
-def labels(points: Iterable[Point], hdl: Path = HDL) -> dict[Point, str]:
+def label(point: Point, hdl: Path = HDL) -> str:
     """What waivers match: the text of the source line, without its number, which changes with every
-    edit; branches: ``else: text``, or, when the line has several of that name, the number of this
-    one from the left: ``cond_then 2: text``.
+    edit; for a branch its side before it, as in ``else: text``.
     """
-    points = list(points)
-    alike: dict[tuple[str, int, str], list[int]] = {}
-    for point in points:
-        alike.setdefault((point.file, point.line, point.name), []).append(point.column)
-    found = {}
-    for point in points:
-        source, name = _source(next(hdl.rglob(point.file))), point.name
-        text = source[point.line - 1] if 0 < point.line <= len(source) else ""
-        columns = sorted(alike[point.file, point.line, name])
-        if name and len(columns) > 1:
-            name += f" {columns.index(point.column) + 1}"
-        found[point] = f"{name}: {text}" if name else text
-    return found
+    source = _source(next(hdl.rglob(point.file)))
+    text = source[point.line - 1] if 0 < point.line <= len(source) else ""
+    return f"{point.name}: {text}" if point.name else text
 
 
 def apply_waivers(
@@ -85,19 +74,16 @@ def apply_waivers(
     """(reasons of the points that are waived, what is wrong with the waivers). A waiver cannot rot:
     one that matches no point, or a point that was hit, is itself a gap.
     """
-    known: dict[str, list[tuple[Point, str]]] = {}
-    for point, text in labels(points, hdl).items():
-        known.setdefault(point.file, []).append((point, text))
+    known = {point: label(point, hdl) for point in points}
     waived: dict[Point, str] = {}
     gaps: list[str] = []
     for waiver in waivers:
         pattern = re.compile(waiver.points)
         matched = [
             point
-            for file, own in known.items()
-            if re.fullmatch(waiver.file, file)
-            for point, text in own
-            if point.kind == waiver.kind and pattern.fullmatch(text)
+            for point, text in known.items()
+            if re.fullmatch(waiver.file, point.file)
+            and (point.kind == waiver.kind and pattern.fullmatch(text))
         ]
         hit = [point for point in matched if points[point]]
         if not matched:
@@ -208,22 +194,6 @@ def write_report(coverage: Coverage, verdicts: Verdicts, out: Path = OUT) -> Non
     write_whole(out, json.dumps(data, indent=1) + "\n")
 
 
-def show_point(coverage: Coverage, verdicts: Verdicts, wanted: str) -> int:
-    """Which tests hit the points of a place (``cde_take.v:210``)."""
-    chosen = [point for point in verdicts.hit if point.place == wanted]
-    if not chosen:
-        raise RunnerError(f"no point at {wanted}; name file:line of hdl/")
-    for point in chosen:
-        tests, state = coverage.tests_of(point), verdicts.state(point)
-        if tests:
-            print(f"{point}: {len(tests)} test(s): {', '.join(tests)}")
-        else:
-            print(
-                f"{point}: {state}" + (f": {verdicts.waived[point]}" if state == "waived" else "")
-            )
-    return 0
-
-
 def judge_coverage(
     coverage: Coverage, verdicts: Verdicts, out: Path = OUT, complete: bool = True
 ) -> list[str]:
@@ -255,16 +225,8 @@ def discard(jobs: Iterable[Job], *, whole: bool, folder: Path = FOLDER) -> None:
         hits_file(job, folder).unlink(missing_ok=True)
 
 
-def run_coverage(patterns: Sequence[str], point: str = "") -> int:
-    """Judges what the last runs left; ``point``: says which tests hit that point instead."""
-    jobs = jobs_to_measure(patterns)
-    if point:
-        jobs = [job for job in jobs if hits_file(job).is_file()]
-        if not jobs:
-            raise RunnerError("no code coverage yet; run 'make coverage' without POINT")
-    coverage = load(jobs)
-    verdicts = assess(coverage)
-    if point:
-        return show_point(coverage, verdicts, point)
-    gaps = judge_coverage(coverage, verdicts, complete=not patterns)
+def run_coverage(patterns: Sequence[str]) -> int:
+    """Judges what the last runs left."""
+    coverage = load(jobs_to_measure(patterns))
+    gaps = judge_coverage(coverage, assess(coverage), complete=not patterns)
     return 1 if gaps and not patterns else 0

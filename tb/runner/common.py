@@ -37,7 +37,7 @@ def bench_files() -> list[Path]:
 
 
 class RunnerError(Exception):
-    """A problem that ends the command; its text names cause and cure."""
+    """A problem that ends the command with its text, which names cause and cure."""
 
 
 def prepare_environment() -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import json
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from tb.env.coverage.bins import BINS
@@ -49,23 +50,6 @@ def collect(
         raise RunnerError(f"tours: {error}") from None
 
 
-def totals(found: Sequence[Row]) -> list[Row]:
-    """One row for each model, named by the part of the graphs' names before the colon."""
-    models: dict[str, list[Row]] = {}
-    for row in found:
-        models.setdefault(row.graph.split(":")[0], []).append(row)
-    return [
-        Row(
-            model,
-            sum(row.states for row in group),
-            sum(row.reachable for row in group),
-            sum(row.driven for row in group),
-            next((row.missing for row in group if row.missing), ""),
-        )
-        for model, group in models.items()
-    ]
-
-
 def cells(row: Row) -> tuple[str, ...]:
     """A row of the printed table. 100 % is written only where nothing is missing."""
     percent = 100.0 if row.driven == row.reachable > 0 else min(row.percent, 99.99)
@@ -103,50 +87,36 @@ def tour_gaps(found: Sequence[Row]) -> list[str]:
 # -- functional coverage ---------------------------------------------------------------------------
 
 
-@dataclass
-class Bin:
-    """Hits of one bin, by test."""
-
-    hits: int = 0
-    tests: dict[str, int] = field(default_factory=dict)
+Hits = Mapping[str, Counter[str]]
+"""Of each bin, by test."""
 
 
-def merge(counts: Iterable[tuple[str, Mapping[str, int]]]) -> dict[str, Bin]:
+def merge(counts: Iterable[tuple[str, Mapping[str, int]]]) -> Hits:
     """Hits of all jobs, each given as (test, hits by bin)."""
-    merged = {name: Bin() for name in BINS}
+    merged: Hits = {name: Counter() for name in BINS}
     for test, hits in counts:
         for name, count in hits.items():
             if name not in merged:
                 raise RunnerError(f"{test}: hits of a bin that does not exist: {name}")
-            merged[name].hits += count
-            merged[name].tests[test] = merged[name].tests.get(test, 0) + count
+            merged[name][test] += count
     return merged
 
 
-def write_coverage(merged: Mapping[str, Bin], folder: Path = SIM_BUILD) -> Path:
+def write_coverage(merged: Hits, folder: Path = SIM_BUILD) -> Path:
     """coverage.json: bin, requirements, hits, and the tests that hit it."""
     path = folder / "coverage.json"
     data = {
-        name: {"requirements": BINS[name], "hits": found.hits, "tests": found.tests}
+        name: {"requirements": BINS[name], "hits": found.total(), "tests": found}
         for name, found in merged.items()
     }
     write_whole(path, json.dumps(data, indent=1) + "\n")
     return path
 
 
-def missing(merged: Mapping[str, Bin]) -> list[str]:
+def missing(merged: Hits) -> list[str]:
     """A sentence for each bin that nobody hit."""
-    return [
-        f"not hit: {name} ({', '.join(BINS[name])})"
-        for name, found in merged.items()
-        if not found.hits
-    ]
-
-
-def summary(merged: Mapping[str, Bin]) -> str:
-    """One line."""
-    hit = sum(found.hits > 0 for found in merged.values())
-    return f"functional coverage: {hit} of {len(merged)} bins hit"
+    left = [name for name, found in merged.items() if not found.total()]
+    return [f"not hit: {name} ({', '.join(BINS[name])})" for name in left]
 
 
 @dataclass(frozen=True)
@@ -179,7 +149,8 @@ def conclude(tier: str, runs: Sequence[SimRun]) -> tuple[list[Check], list[str]]
     command = "make sim FULL=1" if tier in ("full", "nightly") else "make sim"
     try:
         merged = merge((run.job.name, run.counts) for run in runs)
-        words.append(summary(merged))
+        hit = len(merged) - len(missing(merged))
+        words.append(f"functional coverage: {hit} of {len(merged)} bins hit")
         lines, problem = _tours([run.job for run in runs])
         words += lines
         if lines:
@@ -196,7 +167,7 @@ def conclude(tier: str, runs: Sequence[SimRun]) -> tuple[list[Check], list[str]]
         must_hit = full or read_tiers().complete
         if must_hit:
             checked("functional coverage", "sim", "\n".join(missing(merged)), command)
-        hits = {name: found.hits for name, found in merged.items()}
+        hits = {name: found.total() for name, found in merged.items()}
         text, gaps = run_trace(outcomes, hits, modules, every_test=full, complete=must_hit)
         words.append(text)
         checked("traceability", "lint", "\n".join(gaps), command)
@@ -211,7 +182,7 @@ def _tours(jobs: Sequence[Job]) -> tuple[list[str], str]:
     if not found:
         return [], ""
     path = write_tours(found)
-    rows = [cells(row) for row in [*found, *totals(found)]]
+    rows = [cells(row) for row in found]
     lines = [
         f"transitions of the models' graphs driven into the RTL: {relative(path)}",
         table(HEADER, rows, right=(1, 2, 3, 4)),

@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import subprocess
-import threading
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Future
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self, TextIO
 
 from tb.compiled import VARIABLE as COMPILED
 from tb.runner.common import RunnerError, relative
-from tb.runner.simulator import Ended, forget, kill_group, remember
+from tb.runner.limits import Ended
+from tb.runner.simulator import forget, kill_group, remember
 
 #: Environment variables of tb/runner/fork_server.py, which only a simulator imports.
 REQUESTS, ANSWERS = "CARILLON_FORK_IN", "CARILLON_FORK_OUT"
@@ -38,18 +39,13 @@ class ForkHost:
     """
 
     def __init__(self, command: Sequence[str], env: Mapping[str, str], folder: Path) -> None:
-        self.ended = ""
-        """Why it has ended before it should."""
-        self._where = relative(folder / "host.log")
-        self._number = 0
-        ready: Future[dict[str, Any]] = Future()
-        self._waiting = {0: ready}
-        self._lock = threading.Lock()
+        self._log = folder / "host.log"
         folder.mkdir(parents=True, exist_ok=True)
         theirs_in, self._to = os.pipe()
         answers, theirs_out = os.pipe()
+        self._answers = os.fdopen(answers)
         fds = {REQUESTS: str(theirs_in), ANSWERS: str(theirs_out)}
-        with (folder / "host.log").open("w") as log:
+        with self._log.open("w") as log:
             self._process = subprocess.Popen(
                 command,
                 cwd=folder,
@@ -62,12 +58,10 @@ class ForkHost:
         remember(self._process)
         os.close(theirs_in)
         os.close(theirs_out)
-        threading.Thread(target=self._read, args=(os.fdopen(answers),), daemon=True).start()
         try:
-            ready.result(_START_S)
-        except TimeoutError:
-            self.close()
-            raise RunnerError(f"no answer from the simulator; its log: {self._where}") from None
+            if not select.select([answers], [], [], _START_S)[0]:
+                raise RunnerError(f"no answer from the simulator; its log: {relative(self._log)}")
+            self._answer()
         except BaseException:
             self.close()
             raise
@@ -75,39 +69,22 @@ class ForkHost:
     def close(self) -> None:
         """Ends it, with what still runs in it."""
         os.close(self._to)
+        self._answers.close()
         kill_group(self._process)
         self._process.wait()
         forget(self._process)
 
-    @property
-    def busy(self) -> bool:
-        """Whether a simulation runs in it."""
-        return bool(self._waiting)
+    def ask(self, request: dict[str, Any]) -> Ended:
+        """Has it run one simulation and waits for its end."""
+        with suppress(BrokenPipeError):
+            os.write(self._to, (json.dumps(request) + "\n").encode())
+        return self._answer()
 
-    def ask(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Has it run one simulation and waits for the answer; may be called by several threads."""
-        future: Future[dict[str, Any]] = Future()
-        with self._lock:
-            if self.ended:
-                raise RunnerError(self.ended)
-            self._number += 1
-            self._waiting[self._number] = future
-            line = json.dumps({**request, "id": self._number}) + "\n"
-            os.write(self._to, line.encode())
-        return future.result()
-
-    def _read(self, answers: TextIO) -> None:
-        """Hands the answers to those who wait for them."""
-        with answers:
-            while (line := answers.readline()).endswith("\n"):
-                answer = json.loads(line)
-                with self._lock:
-                    future = self._waiting.pop(answer["id"])
-                future.set_result(answer)
-        with self._lock:
-            self.ended = f"the simulator ended; its log: {self._where}"
-            for future in self._waiting.values():
-                future.set_exception(RunnerError(self.ended))
+    def _answer(self) -> Ended:
+        line = self._answers.readline()
+        if not line.endswith("\n"):
+            raise RunnerError(f"the simulator ended; its log: {relative(self._log)}")
+        return Ended(*json.loads(line))
 
 
 class JobHosts:
@@ -122,7 +99,6 @@ class JobHosts:
         self._hosts: dict[tuple[str, ...], ForkHost] = {}
         """The last one was used last."""
         self._started = 0
-        self._lock = threading.Lock()
 
     def __enter__(self) -> Self:
         return self
@@ -132,25 +108,8 @@ class JobHosts:
 
     def close(self) -> None:
         """Ends all servers."""
-        for host in self._hosts.values():
-            host.close()
-        self._hosts.clear()
-
-    def _host(self, command: Sequence[str], env: Mapping[str, str]) -> ForkHost:
-        key = (*command, env.get(COMPILED, ""))
-        with self._lock:
-            host = self._hosts.pop(key, None)
-            if host and host.ended:
-                host.close()
-                host = None
-            if not host:
-                self._started += 1
-                host = ForkHost(command, env, self._folder / str(self._started))
-            idle = [old for old, one in self._hosts.items() if not one.busy]
-            for old in idle[: max(0, len(self._hosts) + 1 - self._most)]:
-                self._hosts.pop(old).close()
-            self._hosts[key] = host
-            return host
+        while self._hosts:
+            self._hosts.popitem()[1].close()
 
     def execute(
         self,
@@ -161,13 +120,18 @@ class JobHosts:
         cpu_s: float | None,
     ) -> Ended:
         """As ``simulator.execute``."""
-        answer = self._host(command, env).ask(
-            {
-                "cwd": str(cwd),
-                "env": dict(env),
-                "module": env["COCOTB_TEST_MODULES"],
-                "log": log.name,
-                "cpu_s": cpu_s,
-            }
-        )
-        return Ended(int(answer["status"]), float(answer["seconds"]), bool(answer["timeout"]))
+        key = (*command, env.get(COMPILED, ""))
+        host = self._hosts.pop(key, None)
+        if not host:
+            while len(self._hosts) >= self._most:
+                self._hosts.pop(next(iter(self._hosts))).close()
+            self._started += 1
+            host = ForkHost(command, env, self._folder / str(self._started))
+        request = {"cwd": str(cwd), "env": dict(env), "module": env["COCOTB_TEST_MODULES"]}
+        try:
+            ended = host.ask({**request, "log": log.name, "cpu_s": cpu_s})
+        except BaseException:
+            host.close()
+            raise
+        self._hosts[key] = host
+        return ended

@@ -7,10 +7,9 @@ milliseconds. Each fork simulates from time 0 as an ordinary run does, so no tes
 one left behind, and one that hangs or crashes takes nothing with it.
 
 Named in PYGPI_USERS. Requests come as JSON lines on the file descriptor CARILLON_FORK_IN, answers
-go to CARILLON_FORK_OUT: first ``{"id": 0}``, then for each request ``{"id", "module", "cwd",
-"env", "log", "cpu_s"}`` one ``{"id", "status", "seconds", "timeout"}``: the exit code (minus the
-signal that ended it), seconds of processor time, whether it was ended for using more than ``cpu_s``
-seconds of them or none for long. When the other side closes its end, what still runs is killed.
+go to CARILLON_FORK_OUT: one when it is ready, then for each request ``{"module", "cwd", "env",
+"log", "cpu_s"}`` how the simulation has ended (tb/runner/limits.py). When the other side closes its
+end, what still runs is killed.
 """
 
 from __future__ import annotations
@@ -22,40 +21,17 @@ import importlib
 import inspect
 import json
 import os
-import select
-import signal
 import sys
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from tb.runner.limits import Watch, limit_cpu
+from tb.runner.limits import Ended, wait
 
 IN, OUT = "CARILLON_FORK_IN", "CARILLON_FORK_OUT"
 
-Request = dict[str, Any]
 #: ``pyuvm.test()`` asks for the stack at each class, for one frame of it; reading the source lines
 #: of every frame took nearly all of the time that importing the tests does.
 inspect.stack = partial(inspect.stack, 0)
-
-
-@dataclass
-class _Child:
-    """A running simulation."""
-
-    pid: int
-    number: int
-    watch: Watch
-
-    def finish(self) -> Request:
-        """The answer, when it has ended."""
-        _, status, used = os.wait4(self.pid, 0)
-        return {
-            "id": self.number,
-            "status": os.waitstatus_to_exitcode(status),
-            "seconds": used.ru_utime + used.ru_stime,
-            "timeout": self.watch.ended or (os.WIFSIGNALED(status) and self.watch.spent(used)),
-        }
 
 
 def serve_jobs() -> None:
@@ -66,43 +42,25 @@ def serve_jobs() -> None:
     from cocotb.regression import RegressionManager
 
     RegressionManager.setup_pytest_assertion_rewriting()
-    requests, out = int(os.environ.pop(IN)), int(os.environ.pop(OUT))
+    requests, out = os.fdopen(int(os.environ.pop(IN))), int(os.environ.pop(OUT))
 
-    def answer(values: Request) -> None:
-        os.write(out, (json.dumps(values) + "\n").encode())
+    def answer(ended: Ended) -> None:
+        os.write(out, (json.dumps(ended) + "\n").encode())
 
     # What is left in a buffer of C's library would be written by each fork.
     ctypes.CDLL(None).fflush(None)
     _keep()
-    answer({"id": 0})
-    running: dict[int, _Child] = {}
-    buffer = b""
-    while True:
-        readable, _, _ = select.select([*running, requests], [], [], 5.0)
-        for child in running.values():
-            child.watch.look()
-        for handle in {*readable} & running.keys():
-            answer(running.pop(handle).finish())
-            os.close(handle)
-        if requests not in readable:
-            continue
-        data = os.read(requests, 65536)
-        if not data:
-            break
-        *lines, buffer = (buffer + data).split(b"\n")
-        for request in map(json.loads, lines):
+    with contextlib.suppress(BrokenPipeError):
+        answer(Ended())
+        for request in map(json.loads, requests):
             _import(request["module"])
             pid = os.fork()
             if not pid:
-                for handle in (requests, out, *running):
-                    os.close(handle)
+                requests.close()
+                os.close(out)
                 _become(request)
                 return
-            limit_cpu(pid, request["cpu_s"])
-            watch = Watch(pid, request["cpu_s"])
-            running[os.pidfd_open(pid)] = _Child(pid, request["id"], watch)
-    for child in running.values():
-        os.kill(child.pid, signal.SIGKILL)
+            answer(wait(pid, request["cpu_s"], requests.fileno()))
     os._exit(0)
 
 
@@ -121,7 +79,7 @@ def _import(name: str) -> None:
         _keep()
 
 
-def _become(request: Request) -> None:
+def _become(request: dict[str, Any]) -> None:
     """What cocotb's entry points, which come next, find at the start of an ordinary run."""
     log = os.open(request["log"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
     for stream in (1, 2):

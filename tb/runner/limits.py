@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Limits of a running process in seconds of processor time: a busy machine changes no verdict.
+"""Waits for a process with limits in seconds of processor time: a busy machine changes no verdict.
 
 Imports nothing but the standard library, for it runs inside the simulator, too.
 """
@@ -9,9 +9,10 @@ from __future__ import annotations
 import contextlib
 import os
 import resource
+import select
 import signal
-import time
 from pathlib import Path
+from typing import NamedTuple
 
 #: A process that uses no processor time for so many seconds of wall time waits for ever.
 IDLE_S = 600.0
@@ -19,12 +20,15 @@ IDLE_S = 600.0
 _TICKS = 5
 
 
-def limit_cpu(pid: int, cpu_s: float | None) -> None:
-    """SIGXCPU ends the process after ``cpu_s`` seconds of its processor time; None is no limit."""
-    if cpu_s is not None:
-        seconds = max(1, round(cpu_s))
-        with contextlib.suppress(ProcessLookupError):
-            resource.prlimit(pid, resource.RLIMIT_CPU, (seconds, seconds + 5))
+class Ended(NamedTuple):
+    """How a process has ended."""
+
+    status: int = 0
+    """Exit code, or minus the signal."""
+    cpu_s: float = 0.0
+    """Processor time, with that of the processes that it has waited for."""
+    timeout: bool = False
+    """Whether it was ended for using more than its limit, or nothing for long."""
 
 
 def ticks(pid: int) -> int:
@@ -36,29 +40,30 @@ def ticks(pid: int) -> int:
     return int(fields[11]) + int(fields[12])
 
 
-class Watch:
-    """Kills a process that has used no processor time for ``IDLE_S`` seconds."""
-
-    def __init__(self, pid: int, cpu_s: float | None) -> None:
-        self.pid = pid
-        self.ended = False
-        self._cpu_s = cpu_s
-        self._ticks = 0
-        self._since = time.monotonic()
-
-    def look(self) -> None:
-        """To be called now and then."""
-        now = time.monotonic()
-        if now - self._since < IDLE_S / 10:
-            return
-        used = ticks(self.pid)
-        if used - self._ticks >= _TICKS:
-            self._ticks, self._since = used, now
-        elif now - self._since > IDLE_S and not self.ended:
-            self.ended = True
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(self.pid, signal.SIGKILL)
-
-    def spent(self, used: resource.struct_rusage) -> bool:
-        """Whether a process that a signal has ended had used up its time."""
-        return self._cpu_s is not None and used.ru_utime + used.ru_stime >= self._cpu_s - 0.5
+def wait(pid: int, cpu_s: float | None, other: int | None = None) -> Ended:
+    """Waits for a child, which SIGXCPU ends after ``cpu_s`` seconds; None is no limit. It is killed
+    if it uses none for long, or when the other end of the pipe ``other`` is closed.
+    """
+    if cpu_s is not None:
+        seconds = max(1, round(cpu_s))
+        with contextlib.suppress(ProcessLookupError):
+            resource.prlimit(pid, resource.RLIMIT_CPU, (seconds, seconds + 5))
+    handle, before, idle = os.pidfd_open(pid), -_TICKS, False
+    handles = [handle] if other is None else [handle, other]
+    try:
+        while not idle:
+            ready = select.select(handles, [], [], None if cpu_s is None else IDLE_S)[0]
+            if handle in ready:
+                break
+            now = ticks(pid)
+            idle = bool(ready) or now - before < _TICKS
+            before = now
+    finally:
+        os.close(handle)
+    if idle:
+        os.kill(pid, signal.SIGKILL)
+    # Only wait4 tells what the process has used.
+    _, status, used = os.wait4(pid, 0)
+    spent = used.ru_utime + used.ru_stime
+    late = cpu_s is not None and os.WIFSIGNALED(status) and spent >= cpu_s - 0.5
+    return Ended(os.waitstatus_to_exitcode(status), spent, idle or late)

@@ -7,22 +7,22 @@ from __future__ import annotations
 
 import re
 import subprocess
-import threading
-import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from tb.runner.common import INCLUDES, ROOT, RunnerError, relative
-from tb.runner.mutate_ladder import Outcome
-from tb.runner.mutate_prove import inner_modules
+from tb.runner.common import INCLUDES, ROOT, RunnerError, locked, relative, write_whole
+from tb.runner.mutate_plan import Alone, Outcome
+from tb.runner.mutate_prove import inner_modules, limited
 
 BENCHES = ROOT / "tb" / "tests" / "lib"
 
 _FUNCTION = re.compile(r"^  function (?:\[\d+:0\] )?\\(\$\S+) ?;", re.M)
 _NAME = re.compile(r"\\(\$\S+)")
 _PARAMETER = re.compile(r"^  parameter \\(\w+) (?:\d+')?(\d+)$", re.M)
-_TIMEOUT_S = 600.0
+#: Processor time of a bench.
+_LIMIT_S = 600.0
 #: Of a bench: the first as it is in the regression, more for what is neither killed nor proved.
 SEEDS = (1, 2, 3)
 
@@ -43,13 +43,6 @@ class ModuleBench:
     parts: bool = False
     """Mutants of the modules inside meet it, too."""
 
-    def has(self, module: str) -> bool:
-        return re.fullmatch(rf"({self.modules})__\d+", module) is not None
-
-    @property
-    def path(self) -> Path:
-        return BENCHES / f"{self.name}.v"
-
     def settings(self, module: str, text: str, select: int) -> list[str]:
         """Options of iverilog. ``text``: of the module (RTLIL); ``select``: bits of the input that
         chooses a mutant.
@@ -59,7 +52,7 @@ class ModuleBench:
         values |= {"READ": "3"} if module.startswith("cde_ctx") else {}
         values |= {"DIRECT": "1"} if module.startswith("cde_ram_direct") else {}
         return [
-            *(f"-DDUT={module}", "-DEDGE=posedge", f"-DMUTANTS={select}"),
+            *(f"-DDUT={module}", f"-DMUTANTS={select}"),
             *(["-DTWO"] if "_2w__" in module else []),
             *(f"-P{self.name}.{name}={value}" for name, value in values.items()),
         ]
@@ -68,7 +61,8 @@ class ModuleBench:
         """For each module that the bench is of, or that is a part of one, the smallest one that has
         it (it itself if the bench is of it).
         """
-        own = sorted(filter(self.has, modules), key=lambda name: (len(modules[name]), name))
+        own = [name for name in modules if re.fullmatch(rf"({self.modules})__\d+", name)]
+        own.sort(key=lambda name: (len(modules[name]), name))
         found: dict[str, str] = {}
         for module in reversed(own):
             found |= dict.fromkeys(inner_modules(module, modules) if self.parts else (), module)
@@ -92,97 +86,46 @@ ALL = (
 )
 
 
-@dataclass(frozen=True)
-class _Place:
-    bench: ModuleBench
-    module: str
-
-    def __str__(self) -> str:
-        return f"{self.bench.name} of {self.module}"
-
-
 class ModuleBenches:
-    """The benches of a netlist's ``modules`` (RTLIL). Safe among threads."""
+    """The benches of a netlist's ``modules`` (RTLIL)."""
 
     def __init__(
-        self, netlist: Path, modules: Mapping[str, str], select: int, folder: Path
+        self, netlist: Path, modules: Mapping[str, str], select: int, alone: Alone, folder: Path
     ) -> None:
         self._netlist, self._folder, self._select = folder / "netlist.v", folder, select
-        folder.mkdir(parents=True, exist_ok=True)
-        self._netlist.write_text(for_icarus(netlist.read_text()))
-        self._modules = modules
-        self._places: dict[str, list[_Place]] = {}
-        for bench in ALL:
-            for module, outer in bench.places(modules).items():
-                self._places.setdefault(module, []).append(_Place(bench, outer))
-        places = {place for found in self._places.values() for place in found}
-        self._locks: dict[_Place, threading.Lock] = {place: threading.Lock() for place in places}
-        self._passed: set[tuple[_Place, int]] = set()
-        """Seeds with which a bench was seen to pass without a mutant; 0: it is built."""
-        self.left_out: dict[str, str] = {}
-        """Benches that cannot be built, or fail without a mutant: they tell nothing. With why."""
+        write_whole(self._netlist, for_icarus(netlist.read_text()))
+        self._modules, self._alone = modules, alone
+        self._places = [(bench, bench.places(modules)) for bench in ALL]
 
-    def has(self, module: str) -> bool:
-        return module in self._places
+    def meet(self, number: int, module: str, seed: int) -> Iterator[tuple[str, Outcome]]:
+        """Each bench that passes without a mutant, and what it says of this one."""
+        for bench, places in self._places:
+            if module in places:
+                program = self._build(bench, places[module])
+                name = f"{program.name} seed {seed}"
+                alone = self._alone.of(name, partial(self._simulate, program, 0, seed))
+                if not alone.message:
+                    yield f"{bench.name} seed {seed}", self._simulate(program, number, seed)
 
-    def run(self, number: int, module: str, seed: int = SEEDS[0]) -> tuple[str, Outcome]:
-        """Which bench tells the mutant with this seed, "" if none, and what it says. Times are
-        those on the clock: Icarus waits for nothing.
-        """
-        seconds = 0.0
-        for place in self._places[module]:
-            with self._locks[place]:
-                if not self._usable(place, seed):
-                    continue
-            start = time.monotonic()
-            problem = self._simulate(place, number, seed)
-            seconds += time.monotonic() - start
-            if problem:
-                name = place.bench.name + (f" seed {seed}" if seed != SEEDS[0] else "")
-                return name, Outcome(problem, seconds)
-        return "", Outcome("", seconds)
-
-    def _usable(self, place: _Place, seed: int) -> bool:
-        """The bench is built, and passes without a mutant."""
-        if str(place) in self.left_out:
-            return False
-        try:
-            if (place, 0) not in self._passed:
-                self._build(place)
-                self._passed.add((place, 0))
-            if (place, seed) not in self._passed:
-                if problem := self._simulate(place, 0, seed):
-                    text = f"fails without a mutant: seed {seed}: {problem}"
-                    raise RunnerError(f"{place} {text}")
-                self._passed.add((place, seed))
-        except RunnerError as error:
-            self.left_out[str(place)] = str(error)
-            return False
-        return True
-
-    def _program(self, place: _Place) -> Path:
-        return self._folder / f"{place.bench.name}-{place.module}"
-
-    def _build(self, place: _Place) -> None:
-        bench, module = place.bench, place.module
-        include = [*(f"-I{ROOT / folder}" for folder in INCLUDES), "-I", str(BENCHES)]
-        command = [
-            *("iverilog", "-g2005", *include, "-s", bench.name, "-o", str(self._program(place))),
-            *bench.settings(module, self._modules[module], self._select),
-            *(str(bench.path), str(self._netlist)),
-        ]
-        done = subprocess.run(command, capture_output=True, text=True)
+    def _build(self, bench: ModuleBench, module: str) -> Path:
+        program = self._folder / f"{bench.name}-{module}"
+        source = BENCHES / f"{bench.name}.v"
+        with locked(self._folder):
+            if program.is_file():
+                return program
+            include = [*(f"-I{ROOT / folder}" for folder in INCLUDES), "-I", str(BENCHES)]
+            command = [
+                *("iverilog", "-g2005", *include, "-s", bench.name, "-o", str(program)),
+                *bench.settings(module, self._modules[module], self._select),
+                *(str(source), str(self._netlist)),
+            ]
+            done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode:
-            text = done.stderr.strip()[:500]
-            raise RunnerError(f"{relative(bench.path)} for {module}: {text}")
+            raise RunnerError(f"{relative(source)} for {module}: {done.stderr.strip()[:500]}")
+        return program
 
-    def _simulate(self, place: _Place, number: int, seed: int) -> str:
-        """What is wrong; nothing if the bench passes."""
-        command = ["vvp", "-n", str(self._program(place)), f"+mutant={number}", f"+seed={seed}"]
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT_S)
-        except subprocess.TimeoutExpired:
-            return "does not end"
-        if done.stdout.rstrip().endswith("passed"):
-            return ""
-        return (done.stdout + done.stderr).strip()[:200] or f"status {done.returncode}"
+    def _simulate(self, program: Path, number: int, seed: int) -> Outcome:
+        command = ["vvp", "-n", str(program), f"+mutant={number}", f"+seed={seed}"]
+        said, cpu_s = limited(command, _LIMIT_S, self._folder)
+        passed = said.rstrip().endswith("passed")
+        return Outcome("" if passed else said.strip()[:200] or "does not end", cpu_s)

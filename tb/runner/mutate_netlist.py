@@ -16,15 +16,16 @@ import shlex
 import subprocess
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from tb.runner.builds import BuildConfig
 from tb.runner.common import INCLUDES, ROOT, RunnerError, hdl_files, relative
 from tb.runner.lint import declared_parameters
-from tb.runner.mutate_wrap import SELECT, define_values
 
+#: The input of the netlist that chooses a mutant, and the variable that holds its number.
+SELECT, MUTANT = "mutsel", "CARILLON_MUTANT"
 ROOT_MODULE = "mutants_root"
 MODES = {
     "inv": "inverted",
@@ -221,7 +222,7 @@ def plant(base: Path, mutations: Sequence[Mutation], folder: Path) -> None:
         *(m.command(f"-ctrl {SELECT} {width} {n} ") for n, m in enumerate(mutations, 1)),
         f"write_rtlil {folder / 'planted.il'}",
         f"delete {ROOT_MODULE}",
-        # Two programs with this netlist must behave alike: nothing is left to a simulator's choice.
+        # Icarus would carry unknown values on.
         "setundef -undriven -init -random 1",
         # What has several drivers looks like a loop to Verilator, which evaluates loops repeatedly.
         "splitnets -driver",
@@ -230,8 +231,6 @@ def plant(base: Path, mutations: Sequence[Mutation], folder: Path) -> None:
         f"write_json {folder / 'ports.json'}",
     ]
     run_yosys(steps, folder, "plant")
-    path = folder / "netlist.v"
-    path.write_text(define_values(path.read_text()))
 
 
 def reaching(tops: Iterable[str], folder: Path) -> dict[str, set[int]]:
@@ -259,3 +258,47 @@ def reaching(tops: Iterable[str], folder: Path) -> dict[str, set[int]]:
                 if cell["type"] == "$eq" and bits == select and set(other) <= {"0", "1"}:
                     alive[top].add(int("".join(reversed(other)), 2))
     return alive
+
+
+# -- the netlist in place of the design ------------------------------------------------------------
+
+_NUMBER = f"""#include <cstdlib>
+extern "C" int carillon_mutant() {{
+    const char* const number = getenv("{MUTANT}");
+    return number ? atoi(number) : 0;
+}}
+"""
+
+
+def wrapper(top: str, ports: Mapping[str, Mapping[str, Any]]) -> str:
+    """A module with the name, parameters and ports of a top level; the parameters have no effect:
+    the netlist is elaborated.
+    """
+    known = sorted(declared_parameters((ROOT / "hdl" / f"{top}.v").read_text()))
+    select = len(ports[SELECT]["bits"]) if SELECT in ports else 0
+    own = {name: port for name, port in ports.items() if name != SELECT}
+    declared = [f"{p['direction']} wire [{len(p['bits']) - 1}:0] {n}" for n, p in own.items()]
+    pins = [f".{name}({name})" for name in own] + [f".{SELECT}(mutant)"] * bool(select)
+    return (
+        f"module {top} #({', '.join(f'parameter {name} = 0' for name in known)}) (\n"
+        f"    {f',{chr(10)}    '.join(declared)}\n);\n"
+        '    import "DPI-C" function int carillon_mutant();\n'
+        f"    reg [{max(select, 1) - 1}:0] mutant;\n"
+        "    initial mutant = carillon_mutant();\n"
+        f"    {top}__1 netlist ({', '.join(pins)});\n"
+        "endmodule\n"
+    )
+
+
+def netlist_build(config: BuildConfig, top: str, folder: Path) -> BuildConfig:
+    """A build of the netlist with the mutants in place of hdl/."""
+    module = json.loads((folder / "ports.json").read_text())["modules"][f"{top}__1"]
+    around, number = folder / f"wrap-{top}.v", folder / "mutant.cpp"
+    around.write_text(wrapper(top, module["ports"]))
+    number.write_text(_NUMBER)
+    own = (relative(folder / "netlist.v"), relative(around))
+    sources = (*own, *(name for name in config.sources if not name.startswith("hdl/")))
+    # The netlist is machine-made: warnings on its style say nothing.
+    options = ("--no-assert", "-Wno-fatal", "-Wno-lint", str(number))
+    args = (*config.build_args, *options)
+    return replace(config, sources=sources, build_args=args, place=folder / f"build-{top}")

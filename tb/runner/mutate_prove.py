@@ -2,8 +2,8 @@
 """Proofs that a mutant is equivalent to the design: sequential equivalence of the mutated module
 and the original one, first alone, then inside the modules that contain it.
 
-What a module contains is cut out and its pins are free (sound: what no environment can tell apart,
-no design can), and first its memories, too; a difference that only shows with free pins is none, so
+Memories and what else a module contains are cut out and their pins are free (sound: what no
+environment can tell apart, no design can); a difference that only shows with free pins is none, so
 the next scope takes more of the design. Both copies start in the state that the reset leaves
 (registers without one at 0); from there on the reset is a free input.
 """
@@ -17,10 +17,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tb.runner import cluster
 from tb.runner.common import ROOT
-from tb.runner.mutate_ladder import EQUIVALENT, SURVIVED, UNDECIDED, Proof
 from tb.runner.mutate_netlist import Mutation
+from tb.runner.mutate_plan import EQUIVALENT, SURVIVED, UNDECIDED
 from tb.runner.simulator import execute
 
 Modules = Mapping[str, str]
@@ -104,51 +103,29 @@ def outer_modules(modules: Modules) -> dict[str, set[str]]:
 
 # -- scopes ----------------------------------------------------------------------------------------
 
-
-@dataclass(frozen=True)
-class Scope:
-    """What takes part: ``top`` with the modules of ``inside`` flattened into it."""
-
-    top: str
-    inside: tuple[str, ...] = ()
-    whole: bool = False
-    """All that ``top`` contains takes part; no module is cut."""
-    memories: bool = True
-    """Memories take part, as registers; else they are cut."""
-
-    @property
-    def name(self) -> str:
-        cut = "" if self.memories else " without its memories"
-        return f"{'all of ' if self.whole else ''}{self.top.partition('__')[0]}{cut}"
-
-    def has_memory(self, modules: Modules) -> bool:
-        """Beside those that are cut with the modules that hold them."""
-        if self.whole:
-            return " cell $mem_v2 " in contents(self.top, modules)
-        return any(" cell $mem_v2 " in modules[name] for name in (self.top, *self.inside))
-
-
-#: More are too many for one proof each.
-_PARENTS, _GRANDPARENTS = 12, 4
+Scope = tuple[str, ...]
+"""A module, and those that are flattened into it: each contains the next one, the last is the one
+with the mutant.
+"""
+#: More parents, and parents of them, are too many for one proof each.
+_MOST = (12, 4)
 
 
 def scopes(module: str, parents: Mapping[str, set[str]]) -> list[list[Scope]]:
-    """Attempts, each a list of scopes that must all be proved: the module with its contents cut
-    out, each of its parents, the module with its contents, the parents of its parents.
+    """Attempts, each a list of scopes that must all be proved: the module, each of its parents, the
+    parents of these.
     """
-    attempts = [[Scope(module)]]
-    chains: list[tuple[str, ...]] = [(module,)]
-    for generation in range(2):
+    attempts: list[list[Scope]] = [[(module,)]]
+    chains = attempts[0]
+    for most in _MOST:
         chains = [
             (parent, *chain)
             for chain in chains
             for parent in sorted(parents.get(chain[0], ()))
             if parent.startswith("cde_")
         ]
-        if 0 < len(chains) <= (_GRANDPARENTS if generation else _PARENTS):
-            attempts.append([Scope(chain[0], chain[1:]) for chain in chains])
-        if not generation:
-            attempts.append([Scope(module, whole=True)])
+        if 0 < len(chains) <= most:
+            attempts.append(chains)
     return attempts
 
 
@@ -170,23 +147,21 @@ def _script(mutation: Mutation, scope: Scope, base: Path, aiger: Path, reset: bo
     if reset:
         cycles = _RESET_CYCLES
         start.insert(0, f"sim -q -clock clk -reset rst -rstlen {cycles} -n {cycles} -w")
-    if scope.whole:
-        cut = ["flatten"]
-    else:
-        cut = [f"flatten t:{module}" for module in scope.inside]
-        cut += [f"expose -evert {scope.top}/t:cde_*"]
-    if not scope.memories:
-        cut += [f"expose -evert {scope.top}/t:$mem_v2"]
+    top = scope[0]
+    cut = [
+        *(f"flatten t:{module}" for module in scope[1:]),
+        *(f"expose -evert {top}/t:cde_*", f"expose -evert {top}/t:$mem_v2"),
+    ]
 
     def copy(side: str, change: list[str]) -> list[str]:
         return [
             f"read_rtlil {base}",
             *change,
-            f"hierarchy -top {scope.top}",
+            f"hierarchy -top {top}",
             *cut,
-            f"hierarchy -top {scope.top}",
-            *("memory_map", "opt_clean", *start),
-            f"rename {scope.top} {side}",
+            f"hierarchy -top {top}",
+            *("opt_clean", *start),
+            f"rename {top} {side}",
             f"design -stash {side}",
         ]
 
@@ -207,14 +182,20 @@ def _script(mutation: Mutation, scope: Scope, base: Path, aiger: Path, reset: bo
 # -- tools -----------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class Proof:
+    """What the search for a proof of equivalence gave."""
+
+    status: str
+    """EQUIVALENT, SURVIVED (there is a difference) or UNDECIDED."""
+    how: str = ""
+    seconds: float = 0.0
+
+
 def limited(command: Sequence[str], seconds: float, folder: Path) -> tuple[str, float]:
     """Runs a command with a limit on its processor time; returns what it printed until then, and
-    its processor time. On a cluster a worker runs it.
+    its processor time.
     """
-    return cluster.call(_limited, command, seconds, folder)
-
-
-def _limited(command: Sequence[str], seconds: float, folder: Path) -> tuple[str, float]:
     with tempfile.TemporaryFile("w+", errors="replace") as log:
         ended = execute(command, folder, os.environ, log, seconds)
         log.seek(0)
@@ -260,17 +241,12 @@ def _abc(aiger: Path, seconds: float) -> Proof:
 
 # -- proofs ----------------------------------------------------------------------------------------
 
-#: Of the time of a mutant, for an attempt without memories.
-_CUT_SHARE = 0.1
-
 
 class Prover:
     """Proofs on one netlist, ``base``."""
 
     def __init__(self, base: Path, folder: Path) -> None:
         self._folder = folder
-        self.ended = False
-        """Set when the campaign is interrupted: nothing more is tried."""
         folder.mkdir(parents=True, exist_ok=True)
         self.modules = split(base.read_text())
         self._parents = parents_of(self.modules)
@@ -279,11 +255,11 @@ class Prover:
         aiger, script, part = (self._folder / f"{name}.{kind}" for kind in ("aig", "ys", "il"))
         aiger.unlink(missing_ok=True)
         # Reading the whole design would take longer than most proofs.
-        part.write_text(contents(scope.top, self.modules))
+        part.write_text(contents(scope[0], self.modules))
         cell = f"\\state{mutation.cell}"
         if f" {cell}\n" in self.modules[mutation.module]:
             mutation = replace(mutation, cell=cell)
-        reset = has_reset(self.modules[scope.top])
+        reset = has_reset(self.modules[scope[0]])
         script.write_text(_script(mutation, scope, part, aiger, reset))
         text, spent = limited(["yosys", "-q", "-p", f"script {script}"], seconds, ROOT)
         if not aiger.is_file() or not aiger.stat().st_size:
@@ -298,22 +274,15 @@ class Prover:
         """
         left, proof = seconds, Proof(UNDECIDED, "no scope")
         for attempt in scopes(mutation.module, self._parents):
-            for memories in (False, True):
-                if not memories and not any(s.has_memory(self.modules) for s in attempt):
-                    continue
-                tried = proof
-                for scope in (replace(s, memories=memories) for s in attempt):
-                    if left <= 0 or self.ended:
-                        how = f"{proof.how}; wider scopes: time limit"
-                        return Proof(UNDECIDED, how, seconds - left)
-                    most = left if memories else min(left, _CUT_SHARE * seconds)
-                    tried = self._try(mutation, scope, name, most)
-                    left -= tried.seconds
-                    how = f"{tried.how} ({scope.name})"
-                    tried = replace(tried, how=how, seconds=seconds - left)
-                    if tried.status != EQUIVALENT:
-                        break
-                proof = tried
-                if proof.status == EQUIVALENT:
-                    return proof
+            for scope in attempt:
+                if left <= 0:
+                    return Proof(UNDECIDED, f"{proof.how}; wider scopes: time limit", seconds)
+                tried = self._try(mutation, scope, name, left)
+                left -= tried.seconds
+                how = f"{tried.how} ({scope[0].partition('__')[0]})"
+                proof = replace(tried, how=how, seconds=seconds - left)
+                if proof.status != EQUIVALENT:
+                    break
+            if proof.status == EQUIVALENT:
+                break
         return proof

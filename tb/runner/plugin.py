@@ -22,6 +22,7 @@ from tb.runner.common import (
     RunnerError,
     cpu_used,
     interruptible,
+    locked,
     nearest,
     prepare_environment,
     relative,
@@ -52,7 +53,7 @@ from tb.runner.selection import (
     start_limit,
 )
 from tb.runner.simulator import kill_all
-from tb.runner.store import one_whole_run
+from tb.runner.store import HISTORY
 from tb.runner.tiers import TIERS, Costs
 
 _MARKS = (
@@ -112,8 +113,8 @@ def pytest_configure(config: pytest.Config) -> None:
         recorder = Recorder(config, selection)
         config.pluginmanager.register(recorder, "carillon-recorder")
         if recorder.tier != "partial":
-            with _one_line():
-                config.stash[_LOCKS].enter_context(one_whole_run())
+            waits = "another whole run works in this checkout: waiting for its end"
+            config.stash[_LOCKS].enter_context(locked(HISTORY, waits))
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -11,7 +11,6 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from tb.runner import cluster
 from tb.runner.builds import BuildConfig, get_build, load_builds
 from tb.runner.code_coverage import collect
 from tb.runner.common import SIM_BUILD, RunnerError, cpu_count, empty, locked
@@ -82,39 +81,28 @@ def make_builds(
     ends, nothing that it started is left running.
     """
     errors: dict[tuple[str, str], str] = {}
-    if not wanted:
-        return errors
     start = time.monotonic()
-    begun: dict[tuple[str, str], float] = {}
-    side = min(len(wanted), cpu_count())
+    side = max(1, min(len(wanted), cpu_count()))
     processes = max(2, cpu_count() // side)
-
-    def make(config: BuildConfig, sim: str) -> bool:
-        begun[config.name, sim] = time.monotonic()
-        return build(config, sim, waves, processes)
-
     pool = ThreadPoolExecutor(max_workers=side)
-    running: dict[Future[bool], tuple[BuildConfig, str]] = {}
+    running: dict[Future[bool], tuple[str, str]] = {}
     try:
-        running = {pool.submit(make, config, sim): (config, sim) for config, sim in wanted}
+        for config, sim in wanted:
+            running[pool.submit(build, config, sim, waves, processes)] = sim, config.name
         left = set(running)
         while left:
             done, left = wait(left, _TELL_S, return_when="FIRST_COMPLETED")
+            seconds = f"{time.monotonic() - start:.0f} s"
+            if not done:
+                told(f"builds after {seconds}: {len(left)} of {len(wanted)} are not ready")
             for future in done:
-                config, sim = running[future]
-                seconds = time.monotonic() - begun[config.name, sim]
+                sim, name = running[future]
                 try:
                     if future.result():
-                        told(f"build {config.name} ({sim}): built in {seconds:.0f} s")
+                        told(f"build {name} ({sim}): built after {seconds}")
                 except (RunnerError, OSError) as error:
-                    errors[sim, config.name] = str(error)
-                    told(f"build {config.name} ({sim}): FAILED after {seconds:.0f} s")
-            for future in () if done else left:
-                config, sim = running[future]
-                if since := begun.get((config.name, sim)):
-                    told(f"build {config.name} ({sim}): {time.monotonic() - since:.0f} s so far")
-        if (seconds := time.monotonic() - start) > 2:
-            told(f"{len(wanted)} build(s) ready after {seconds:.0f} s")
+                    errors[sim, name] = str(error)
+                    told(f"build {name} ({sim}): FAILED after {seconds}")
     except BaseException:
         pool.shutdown(wait=False, cancel_futures=True)
         # Not by wait(): what was cancelled before it began is never done for it.
@@ -153,7 +141,6 @@ def run_job(
     """Run one job in a folder of its own; never raises for a failing test. ``hosts``: as for
     ``simulate``.
     """
-    hosts = hosts or (cluster.execute if cluster.active() else None)
     folder = job_folder(job)
     log, counts = folder / "sim.log", folder / "coverage.json"
     with locked(folder):

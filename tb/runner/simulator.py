@@ -7,7 +7,6 @@ import contextlib
 import logging
 import os
 import re
-import select
 import shutil
 import signal
 import subprocess
@@ -22,24 +21,10 @@ from cocotb_tools import runner as cocotb_runner
 from tb.compiled import VARIABLE as COMPILED
 from tb.runner.builds import BuildConfig
 from tb.runner.common import ROOT, RunnerError, cpu_count, digest, empty, locked, relative
-from tb.runner.limits import Watch, limit_cpu
+from tb.runner.limits import Ended, wait
 
 _children: set[subprocess.Popen[Any]] = set()
 _children_lock = threading.Lock()
-#: Called by kill_all, too: ends what runs elsewhere (tb/runner/cluster.py).
-at_kill: list[Callable[[], None]] = []
-
-
-@dataclass(frozen=True)
-class Ended:
-    """How a command has ended."""
-
-    status: int = 0
-    """Exit code, or minus the signal."""
-    cpu_s: float = 0.0
-    """Processor time, with that of the processes that it has waited for."""
-    timeout: bool = False
-    """Whether it was ended for using more than its limit, or nothing for long."""
 
 
 def kill_group(process: subprocess.Popen[Any]) -> None:
@@ -63,8 +48,6 @@ def kill_all() -> None:
     with _children_lock:
         for process in _children:
             kill_group(process)
-    for end in list(at_kill):
-        end()
 
 
 def execute(
@@ -87,19 +70,11 @@ def execute(
         start_new_session=True,
     )
     remember(process)
-    watch, handle = Watch(process.pid, cpu_s), os.pidfd_open(process.pid)
-    limit_cpu(process.pid, cpu_s)
     try:
-        while not select.select([handle], [], [], 5.0)[0]:
-            if cpu_s is not None:
-                watch.look()
-        # Not Popen.wait(): only wait4 tells what the process has used.
-        _, status, used = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        late = watch.ended or (process.returncode < 0 and watch.spent(used))
-        return Ended(process.returncode, used.ru_utime + used.ru_stime, late)
+        ended = wait(process.pid, cpu_s)
+        process.returncode = ended.status
+        return ended
     finally:
-        os.close(handle)
         if process.returncode is None:
             kill_group(process)
             process.wait()

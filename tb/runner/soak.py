@@ -14,24 +14,21 @@ import itertools
 import json
 import secrets
 import shutil
-import signal
-import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
 from tb.env.harness.facts import VARIABLE as FACTS
 from tb.runner.builds import BuildConfig
+from tb.runner.cluster import WorkerDiedError, Workers
 from tb.runner.common import (
     ROOT,
     SIM_BUILD,
     RunnerError,
     bench_files,
-    cpu_count,
     digest,
     hdl_files,
     relative,
@@ -40,8 +37,8 @@ from tb.runner.common import (
 from tb.runner.discover import Job, Module, all_tests, find_modules, select_jobs
 from tb.runner.listed import parse, read_list
 from tb.runner.progress import duration
-from tb.runner.regress import Result, build_all, run_job, table
-from tb.runner.simulator import kill_all
+from tb.runner.regress import Result, build_all, job_folder, run_job, table
+from tb.runner.results import NOT_RUN, Verdict
 
 SOAK_YAML = ROOT / "tb" / "tests" / "campaigns" / "soak.yaml"
 OUT = SIM_BUILD / "soak.json"
@@ -209,25 +206,6 @@ def _run_chunk(job: Job, config: BuildConfig) -> tuple[Result, dict[str, int]]:
 # -- running ---------------------------------------------------------------------------------------
 
 
-_STOP = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-
-
-@contextmanager
-def _stopping() -> Iterator[threading.Event]:
-    """Ctrl-C and SIGTERM ask to stop, instead of ending the process somewhere."""
-    stop = threading.Event()
-
-    def ask(*_: object) -> None:
-        stop.set()
-
-    old = {number: signal.signal(number, ask) for number in _STOP}
-    try:
-        yield stop
-    finally:
-        for number, handler in old.items():
-            signal.signal(number, handler)
-
-
 def progress(campaign: Campaign, target: int, result: Result) -> str:
     """One line after each chunk."""
     left = (target - campaign.completions) / campaign.rate if campaign.rate else 0.0
@@ -244,11 +222,10 @@ def soak(
     make: Callable[[int], Job],
     builds: dict[str, BuildConfig],
     processes: int,
-    stop: threading.Event,
-    run: Runner = _run_chunk,
-    outs: Sequence[Path] = (OUT,),
+    run: Runner,
+    outs: Sequence[Path],
 ) -> bool:
-    """Runs chunks until ``target`` completions are judged, or ``stop``; True if it was reached.
+    """Runs chunks until ``target`` completions are judged; False if it was interrupted before.
     Chunks that still run then come to their ends and count, too: one that fails or hangs must not
     be passed over. ``campaign`` and the files ``outs`` are up to date after each chunk.
     """
@@ -260,32 +237,33 @@ def soak(
         campaign.wall_s = before + time.monotonic() - start
         campaign.write(target, outs)
 
+    record()
     pool = ThreadPoolExecutor(max_workers=processes)
     try:
-        while not stop.is_set() and (running or campaign.completions < target):
+        while running or campaign.completions < target:
             while campaign.completions < target and len(running) < processes:
                 number = next(n for n in following if n not in campaign.chunks)
                 job = make(number)
                 running[pool.submit(run, job, builds[job.build])] = number
-            ended, _ = wait(running, timeout=0.5, return_when=FIRST_COMPLETED)
+            ended, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in ended:
                 number = running.pop(future)
-                if stop.is_set():
-                    continue  # it may have been ended from outside, like this process
                 result, facts = future.result()
                 campaign.add(number, result, facts)
                 record()
                 print(progress(campaign, target, result), flush=True)
                 if not result.verdict.ok:
                     print(f"  {result.job.reproduce()}\n  {result.verdict.message}", flush=True)
+    except KeyboardInterrupt:
+        return False
     finally:
-        kill_all()
-        pool.shutdown(cancel_futures=True)
-    record()
-    return campaign.completions >= target
+        pool.shutdown(wait=False, cancel_futures=True)
+    return True
 
 
-def run_soak(target: int | None, seed: int | None, processes: int | None) -> int:
+def run_soak(
+    target: int | None, seed: int | None, launcher: str, jobs: int | None, wait_s: int | None
+) -> int:
     """`make soak`: 0 if the completions were reached without a mismatch, 1 with one, 130 if it was
     stopped.
     """
@@ -308,15 +286,22 @@ def run_soak(target: int | None, seed: int | None, processes: int | None) -> int
         [j for b, part in every for j in select_jobs(modules, [part.test], (1,), "verilator", b)]
     )
     builds = {name: replace(config, timeout_s=TIMEOUT_S) for name, config in builds.items()}
-    with _stopping() as stop:
+    with Workers(launcher, jobs, wait_s) as workers:
+
+        def run(job: Job, config: BuildConfig) -> tuple[Result, dict[str, int]]:
+            try:
+                return workers.call(1, _run_chunk, job, config)
+            except WorkerDiedError as error:
+                return Result(job, Verdict(NOT_RUN, str(error)), 0.0, job_folder(job)), {}
+
         reached = soak(
             campaign,
             target,
             lambda number: chunk(seed, number, mix, modules),
             builds,
-            processes or cpu_count(),
-            stop,
-            outs=(record_of(seed), OUT),
+            workers.count,
+            run,
+            (record_of(seed), OUT),
         )
     counts = [*sorted(campaign.builds.items()), *sorted(campaign.tests.items())]
     rows = [(name, f"{count:,}") for name, count in counts]

@@ -7,13 +7,11 @@ result. A run of a part of the tests never touches what a whole run has left.
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
 import sqlite3
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
@@ -142,22 +140,3 @@ def save(
     except (OSError, sqlite3.Error) as error:
         raise RunnerError(f"the results of this run could not be written: {error}") from None
     return path
-
-
-@contextmanager
-def one_whole_run(history: Path = HISTORY) -> Iterator[None]:
-    """Two whole runs would overwrite each other's results: the second one ends with an error."""
-    history.mkdir(exist_ok=True)
-    with (history / "lock").open("a+") as handle:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            handle.seek(0)
-            raise RunnerError(
-                f"another whole run (process {handle.read().strip() or 'unknown'}) works in this "
-                "checkout; wait for it, or run a part with TEST="
-            ) from None
-        handle.truncate(0)
-        handle.write(str(os.getpid()))
-        handle.flush()
-        yield

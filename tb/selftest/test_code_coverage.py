@@ -12,7 +12,7 @@ import pytest
 
 from tb.runner import code_report
 from tb.runner.code_coverage import Coverage, Point, collect, hits_file, load, points_of
-from tb.runner.code_report import Waiver, apply_waivers, labels, load_waivers
+from tb.runner.code_report import Waiver, apply_waivers, label, load_waivers
 from tb.runner.common import ROOT, RunnerError, hdl_files
 from tb.runner.discover import Job
 
@@ -62,7 +62,6 @@ def measured(tmp_path: Path, **runs: dict[str, int]) -> tuple[Coverage, Path]:
         jobs.append(job(test, build))
         file, points = run(tmp_path, counts, hdl)
         collect(jobs[-1], file, points, tmp_path / "store")
-        assert not file.exists()
     return load(jobs, tmp_path / "store", hdl), hdl
 
 
@@ -113,18 +112,21 @@ def test_every_bit_of_a_job_is_kept(tmp_path: Path) -> None:
 def test_what_cannot_be_merged(tmp_path: Path) -> None:
     """No coverage of a test, of a build; that of another design; bits for other points."""
     measured(tmp_path, b1__One={IF: 1})
-    store, hdl = tmp_path / "store", tmp_path / "hdl"
     with pytest.raises(RunnerError, match=r"no code coverage of test_a\.Two"):
-        load([job("One"), job("Two")], store, hdl)
-    with pytest.raises(RunnerError, match="no code coverage of build b2"):
-        load([job("One", "b2")], store, hdl)
-    file, points = run(tmp_path, {IF: 1, ELSE: 1}, hdl)
-    collect(job("Two"), file, points, store)
-    with pytest.raises(RunnerError, match=r"One-s1\.hits: of another design"):
-        load([job("One"), job("Two")], store, hdl)
+        load([job("One"), job("Two")], tmp_path / "store", tmp_path / "hdl")
+    with pytest.raises(RunnerError, match=r"no code coverage of .*b2"):
+        load([job("One", "b2")], tmp_path / "store", tmp_path / "hdl")
+    file, points = run(tmp_path, {IF: 0, ELSE: 12}, tmp_path)
     file.write_bytes(b"12")
-    with pytest.raises(RunnerError, match="2 bytes for 2 points"):
-        collect(job("One"), file, points, store)
+    with pytest.raises(RunnerError, match="not of the points in"):
+        collect(job("One"), file, points, tmp_path / "store")
+
+
+def test_nothing_of_another_design_is_kept(tmp_path: Path) -> None:
+    measured(tmp_path, b1__One={IF: 1})
+    collect(job("Two"), *run(tmp_path, {IF: 1, ELSE: 1}, tmp_path / "hdl"), tmp_path / "store")
+    with pytest.raises(RunnerError, match=r"no code coverage of test_a\.One"):
+        load([job("One"), job("Two")], tmp_path / "store", tmp_path / "hdl")
 
 
 def test_part_of_the_tests_renews_its_own(tmp_path: Path) -> None:
@@ -140,6 +142,7 @@ def test_part_of_the_tests_renews_its_own(tmp_path: Path) -> None:
 
 def test_job_that_stopped_leaves_nothing_of_an_earlier_run(tmp_path: Path) -> None:
     measured(tmp_path, b1__One={IF: 1})
+    (tmp_path / "coverage.dat").unlink()
     collect(job("One"), tmp_path / "coverage.dat", tmp_path / "any", tmp_path / "store")
     assert not hits_file(job("One"), tmp_path / "store").exists()
 
@@ -171,14 +174,10 @@ def test_waiver_of_a_point_that_was_hit(tmp_path: Path, points: str) -> None:
 
 
 def test_labels(tmp_path: Path) -> None:
-    """Without line numbers; branches of one line are told apart."""
+    """Without line numbers."""
     _, hdl = measured(tmp_path, b1__One={IF: 1})
-    branch, line = Point("cde_a.v", 3, "branch", "if", 5), Point("cde_a.v", 4, "line")
-    assert labels([branch, line], hdl) == {branch: "if: if (go) q <= 1;", line: "else q <= 0;"}
-    points = [Point("cde_a.v", 4, "branch", "cond_then", column) for column in (40, 9)]
-    points.append(Point("cde_a.v", 4, "branch", "cond_else", 41))
-    found = [text.partition(":")[0] for text in labels(points, hdl).values()]
-    assert found == ["cond_then 2", "cond_then 1", "cond_else"]
+    assert label(Point("cde_a.v", 3, "branch", "if", 5), hdl) == "if: if (go) q <= 1;"
+    assert label(Point("cde_a.v", 4, "line"), hdl) == "else q <= 0;"
 
 
 def test_waivers_name_files_of_the_design() -> None:
@@ -213,18 +212,6 @@ def test_nothing_missing(tmp_path: Path) -> None:
     assert judged(tmp_path, {IF: 1, ELSE: 2, THEN: 1, OTHER: 0}, ELSEWHERE) == []
     data = json.loads((tmp_path / "out.json").read_text())
     assert data["waived"] == {"r": ["cde_a.v:3 branch cond_else"]}
-
-
-def test_show_point(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    coverage, hdl = measured(tmp_path, b1__One={IF: 1, ELSE: 0, OTHER: 0})
-    verdicts = code_report.assess(coverage, [ELSEWHERE], hdl)
-    code_report.show_point(coverage, verdicts, "cde_a.v:3")
-    out = capsys.readouterr().out
-    assert "cde_a.v:3 branch if: 1 test(s): test_a.One\n" in out
-    assert "cde_a.v:3 branch else: missing\n" in out
-    assert "cde_a.v:3 branch cond_else: waived: r\n" in out
-    with pytest.raises(RunnerError, match=r"no point at cde_a\.v:77"):
-        code_report.show_point(coverage, verdicts, "cde_a.v:77")
 
 
 # -- the counting itself ---------------------------------------------------------------------------

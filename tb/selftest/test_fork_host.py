@@ -113,14 +113,6 @@ def test_only_a_run_that_uses_none_is_ended_by_the_clock(
         assert time.monotonic() - start < 60
 
 
-def test_many_at_once(tmp_path: Path) -> None:
-    with hosts(tmp_path) as jobs, ThreadPoolExecutor(8) as pool:
-        codes = pool.map(
-            lambda n: execute(jobs, tmp_path / str(n), f"print({n}); sys.exit({n})"), range(40)
-        )
-        assert list(codes) == [(n, f"{n}\n") for n in range(40)]
-
-
 def test_a_server_that_does_not_start_or_ends_names_its_log(tmp_path: Path) -> None:
     command, env = [sys.executable, "-c", "print('no')"], {"COCOTB_TEST_MODULES": "json"}
     with hosts(tmp_path) as jobs:

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tb.runner import mutate_modules
-from tb.runner.common import HDL
+from tb.runner.common import HDL, RunnerError
 from tb.runner.mutate_modules import ALL, BENCHES, ModuleBenches
+from tb.runner.mutate_plan import Alone
 from tb.selftest.icarus import build, run
 
 LEAVES = sorted((HDL / "lib").glob("*.v"))
@@ -141,7 +141,7 @@ def test_faults_are_found(
 
 # -- mutants of a netlist --------------------------------------------------------------------------
 
-#: A memory as Yosys writes it, with a function: mutant 1 inverts a bit that is read, mutant 2 with
+#: A memory as Yosys writes it: mutant 1 inverts a bit that is read, mutant 2 with
 #: one seed; `FLIPS` inverts it without a mutant.
 NETLIST = r"""
 module cde_ram__1(clk, mem_i, mem_o, we, waddr, wdata, raddr, rdata, mutsel);
@@ -157,11 +157,7 @@ module cde_ram__1(clk, mem_i, mem_o, we, waddr, wdata, raddr, rdata, mutsel);
   reg [7:0] mem [3:0];
   wire [3:0] word;
   wire late = mutsel == 2'd2 && $test$plusargs("seed=3");
-  function [0:0] \$procmux$7 ;
-    input [0:0] a;
-    \$procmux$7  = a;
-  endfunction
-  assign rdata = word ^ {3'd0, \$procmux$7 (mutsel == 2'd1) || late || FLIPS};
+  assign rdata = word ^ {3'd0, mutsel == 2'd1 || late || FLIPS};
   cde_part__1 part (
     .a(we)
   );
@@ -186,45 +182,46 @@ MODULES = {
 }
 
 
-def benches(folder: Path, flips: str = "1'b0") -> ModuleBenches:
-    path = folder / "netlist.v"
-    leaves = (path.read_text() for path in LEAVES)
-    path.write_text(NETLIST.replace("FLIPS", flips) + "".join(leaves))
-    return ModuleBenches(path, MODULES, 2, folder / "work")
-
-
-def test_mutants_of_a_netlist(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = benches(tmp_path)
-    assert [found.has(module) for module in MODULES] == [True, True, False]
-    for number, module, seed, name, message in (
-        (1, "cde_ram__1", 1, "memory_exact", "word of port 0"),
-        (2, "cde_part__1", 1, "", ""),
-        (2, "cde_ram__1", 2, "", ""),
-        (2, "cde_ram__1", 3, "memory_exact seed 3", "word of port 0"),
-    ):
-        told, outcome = found.run(number, module, seed)
-        assert told == name and message in outcome.message and outcome.seconds > 0
-        assert bool(outcome.message) is bool(message)
-    monkeypatch.setattr(mutate_modules, "_TIMEOUT_S", 0.001)
-    assert found.run(2, "cde_ram__1")[1].message == "does not end"
+def meet(
+    folder: Path, number: int, module: str, seed: int, flips: str = "1'b0"
+) -> tuple[dict[str, str], dict[str, str]]:
+    """What the benches say of a mutant, and what they say without one."""
+    sources = (path.read_text() for path in LEAVES)
+    path, alone = folder / "netlist.v", Alone(folder / "alone")
+    path.write_text(NETLIST.replace("FLIPS", flips) + "".join(sources))
+    found = ModuleBenches(path, MODULES, 2, alone, folder / "work")
+    told = {name: outcome.message for name, outcome in found.meet(number, module, seed)}
+    return told, alone.failing()
 
 
 @pytest.mark.parametrize(
-    ("flips", "seed", "how"),
+    ("number", "module", "seed", "bench", "message"),
     [
-        ("we", 1, "fails without a mutant: seed 1: wrong: word of port 0"),
-        ('$test$plusargs("seed=2")', 2, "fails without a mutant: seed 2: wrong: word of port 0"),
-        ("nothing_of_this_name", 1, "nothing_of_this_name"),
+        (1, "cde_ram__1", 1, "memory_exact", "word of port 0"),
+        (2, "cde_part__1", 1, "memory_exact", ""),
+        (2, "cde_ram__1", 2, "memory_exact", ""),
+        (2, "cde_ram__1", 3, "memory_exact", "word of port 0"),
+        (2, "cde_other__1", 1, "", ""),
     ],
 )
-def test_bench_that_tells_nothing_is_left_out(
-    tmp_path: Path, flips: str, seed: int, how: str
+def test_mutants_of_a_netlist(
+    tmp_path: Path, number: int, module: str, seed: int, bench: str, message: str
 ) -> None:
-    found = benches(tmp_path, flips)
-    for _ in range(2):
-        assert found.run(1, "cde_ram__1", seed)[0] == ""
-        (problem,) = found.left_out.values()
-        assert how in problem
+    told = meet(tmp_path, number, module, seed)[0]
+    assert [*told] == ([f"{bench} seed {seed}"] if bench else [])
+    assert all(message in said and bool(said) is bool(message) for said in told.values())
+
+
+@pytest.mark.parametrize(("flips", "seed"), [("we", 1), ('$test$plusargs("seed=2")', 2)])
+def test_bench_that_tells_nothing_is_left_out(tmp_path: Path, flips: str, seed: int) -> None:
+    told, failing = meet(tmp_path, 1, "cde_ram__1", seed, flips)
+    ((name, said),) = failing.items()
+    assert (told, name) == ({}, f"memory_exact-cde_ram__1 seed {seed}") and "word of port 0" in said
+
+
+def test_bench_that_cannot_be_built(tmp_path: Path) -> None:
+    with pytest.raises(RunnerError, match="nothing_of_this_name"):
+        meet(tmp_path, 1, "cde_ram__1", 1, "nothing_of_this_name")
 
 
 @pytest.mark.parametrize(
@@ -241,10 +238,10 @@ def test_bench_that_tells_nothing_is_left_out(
     ],
 )
 def test_settings(module: str, text: str, options: str) -> None:
-    (bench,) = (bench for bench in ALL if bench.has(module))
+    (bench,) = (bench for bench in ALL if bench.places({module: ""}))
     found = bench.settings(module, text, 2)
-    assert found[:3] == [f"-DDUT={module}", "-DEDGE=posedge", "-DMUTANTS=2"]
-    assert {*found[3:]} == {f"-P{bench.name}.{option}" for option in options.split()}
+    assert found[:2] == [f"-DDUT={module}", "-DMUTANTS=2"]
+    assert {*found[2:]} == {f"-P{bench.name}.{option}" for option in options.split()}
     assert "-DTWO" in bench.settings("cde_ctx_2w__1", "", 2)
 
 

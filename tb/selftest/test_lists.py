@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import pytest
 import yaml
 
-from tb.runner import faults, mutate_ladder, soak, testplan
+from tb.runner import faults, mutate_plan, soak, testplan
 from tb.runner.builds import load_builds
 from tb.runner.code_report import load_waivers
 from tb.runner.common import ROOT, RunnerError
@@ -115,9 +115,9 @@ def test_mistake_in_an_entry(
         (load_faults, "faults: [3]", "an entry has the keys"),
         (load_faults, "other: [1]", "must have a list `faults`"),
         (load_faults, "- 1", "must have a list `faults`"),
-        (mutate_ladder.load_plan, "", r"list\.yaml"),
-        (mutate_ladder.load_plan, "designs: {t: {build: b}}", r"list\.yaml"),
-        (mutate_ladder.load_plan, "designs: {}", r"list\.yaml"),
+        (mutate_plan.load_plan, "", r"list\.yaml"),
+        (mutate_plan.load_plan, "designs: {t: {build: b}}", r"list\.yaml"),
+        (mutate_plan.load_plan, "designs: {}", r"list\.yaml"),
         (load_builds, "small: {paramters: {}}", "an entry has the keys .*paramters"),
         (load_builds, "small: {parameters: 3}", "`parameters` must be a mapping"),
         (load_builds, "small: {fast: 1}", "`fast` must be bool"),

@@ -1,38 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mutants: lists of mutations, the ladder, results; and that a gap in the tests shows."""
+"""Mutants: lists of mutations, the netlist, which tests they meet, results."""
 
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tb.runner.common import RunnerError
+from tb.runner import mutate_netlist as netlist
+from tb.runner.builds import load_builds
+from tb.runner.common import RunnerError, prepare_environment
 from tb.runner.discover import Module, find_modules
-from tb.runner.mutate_ladder import (
+from tb.runner.mutate_netlist import parse_list, parse_mutation, root_source, shares
+from tb.runner.mutate_plan import (
     EQUIVALENT,
     KILLED,
     STATES,
     SURVIVED,
     UNDECIDED,
+    Alone,
     Design,
     Fate,
-    Ladder,
-    Limits,
-    Means,
+    Order,
     Outcome,
     Plan,
-    Proof,
-    Step,
-    climb,
     load_plan,
     make_steps,
-    summary,
 )
-from tb.runner.mutate_netlist import parse_list, parse_mutation
 from tb.runner.mutate_report import read_fates, report, write_fate, write_report
 
 LINE = (
@@ -79,7 +75,62 @@ def test_mutations() -> None:
     assert parse_list("\n".join([clock, wired, read, OPERATOR, ""])) == [MUTATION]
 
 
-# -- the ladder ------------------------------------------------------------------------------------
+def test_every_module_has_a_share() -> None:
+    cells = {"large": 400, "small": 4, "wires": 0}
+    share = shares(cells, 100)
+    assert sum(share.values()) == 100
+    assert share["large"] > share["small"] > share["wires"] > 0
+    assert sum(shares(cells, 2).values()) == 2
+
+
+def test_root_has_every_top() -> None:
+    builds = load_builds()
+    text = root_source({"cde_top": builds["engine_mutants"], "cde_cpl_top": builds["default"]})
+    assert ".NUM_MW(4)" in text and "cde_cpl_top u_cde_cpl_top ();" in text
+
+
+DESIGN = """
+module cde_small__1 (input wire clk, input wire [3:0] s_data, output reg [3:0] m_data);
+    reg [3:0] mem [0:3];
+    (* keep *) reg [3:0] seen;
+    reg [3:0] unseen;
+    always @(posedge clk) begin
+        m_data <= s_data + 4'd1;
+        mem[s_data[1:0]] <= s_data;
+        seen <= mem[s_data[1:0]];
+        unseen <= unseen - s_data;
+    end
+endmodule
+module mutants_root; endmodule
+"""
+
+
+def test_netlist_of_mutants(tmp_path: Path) -> None:
+    """Every pin of a memory is listed; a mutant of what nobody looks at reaches no output."""
+    prepare_environment()
+    (tmp_path / "design.v").write_text(DESIGN)
+    steps = (
+        f"read_verilog {tmp_path / 'design.v'}",
+        "proc; opt_expr; memory_collect",
+        f"write_rtlil {tmp_path / 'base.il'}",
+        f"mutate -list 2000 -seed 1 -o {tmp_path / 'list.txt'} cde_small__1",
+    )
+    netlist.run_yosys(steps, tmp_path, "elaborate")
+    listed = parse_list((tmp_path / "list.txt").read_text())
+    pins = {(m.cell.strip("\\$").partition("$")[0], m.port.lstrip("\\")): m for m in listed}
+    assert {port for cell, port in pins if cell == "mem"} == {
+        *("RD_ADDR", "RD_DATA", "WR_ADDR", "WR_DATA", "WR_EN"),
+    }
+    chosen = [pins["add", "A"], pins["mem", "WR_DATA"], pins["sub", "B"]]
+    netlist.plant(tmp_path / "base.il", chosen, tmp_path)
+    assert netlist.reaching(["cde_small"], tmp_path) == {"cde_small": {1, 2}}
+    ports = json.loads((tmp_path / "ports.json").read_text())["modules"]["cde_small__1"]["ports"]
+    text = netlist.wrapper("cde_top", ports)
+    assert "input wire [3:0] s_data" in text and "parameter NUM_MW = 0" in text
+    assert "reg [1:0] mutant;" in text and ".mutsel(mutant)" in text
+
+
+# -- which tests a mutant meets --------------------------------------------------------------------
 
 
 def test_plan_fits_the_tests() -> None:
@@ -101,103 +152,85 @@ def test_steps() -> None:
         make_steps(Plan(PLAN.designs, {}, {"test_x": ""}), MODULES)
 
 
+@pytest.mark.parametrize("text", ["", "designs: {t: {build: b}}", "designs: {}"])
+def test_bad_plan(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "mutate.yaml"
+    path.write_text(text)
+    with pytest.raises(RunnerError, match=r"mutate\.yaml"):
+        load_plan(path)
+
+
 STEPS = make_steps(PLAN, MODULES)
-ONE, TWO, FOUR, THREE = (step.name for step in STEPS)
-ENDLESS = Limits(1e9, 1e9, 60.0)
+COST = {step: 1.0 + number for number, step in enumerate(STEPS)}
 
 
-def ladder() -> Ladder:
-    return Ladder({step: 1.0 + number for number, step in enumerate(STEPS)})
-
-
-class Bench:
-    """Runs with a difference at an output, tests that fail, as told; proofs."""
-
-    def __init__(
-        self, differing: Sequence[str] = (), failing: str = "", proof: Proof | None = None
-    ) -> None:
-        self.differing = differing
-        self.failing = failing
-        self.proof = proof
-        self.log: list[str] = []
-
-    def replay(self, step: Step) -> Outcome:
-        self.log.append(f"replay {step.name}")
-        return Outcome("m_axi_wdata[3]" if step.name in self.differing else "", 0.25)
-
-    def run(self, step: Step) -> Outcome:
-        self.log.append(step.name)
-        return Outcome("wrong" if step.name == self.failing else "", 2.0)
-
-    def prove(self, seconds: float) -> Proof:
-        self.log.append(f"proof {seconds:g}")
-        assert self.proof
-        return self.proof
-
-    def climb(self, *stages: Limits, steps: Sequence[Step] = STEPS) -> Fate:
-        means = Means(self.replay, self.run, self.prove)
-        return climb(MUTATION, steps, ladder(), means, stages or [ENDLESS])
-
-
-def test_tests_run_where_an_output_differs_until_one_fails() -> None:
-    bench = Bench([TWO, FOUR, THREE], FOUR)
-    fate = bench.climb()
-    assert (fate.status, fate.by, fate.message) == (KILLED, FOUR, "wrong")
-    assert bench.log == [f"replay {ONE}", f"replay {TWO}", TWO, f"replay {FOUR}", FOUR]
-    assert (fate.replays, fate.runs, fate.output) == (3, 2, "m_axi_wdata[3]")
-    assert fate.seconds == {"replays": 0.75, "tests": 4.0}
-
-
-UNSEEN, PROVED = Proof(UNDECIDED, "time limit"), Proof(EQUIVALENT, "pdr")
-LEFT = "2 left out: limit"
+def test_order_learns() -> None:
+    found = Order(COST, {}, {})
+    first, two3, two4, slow = STEPS
+    other = replace(MUTATION, module="cde_other__1")
+    same = replace(MUTATION, module="cde_fifo__9")
+    assert found.of(MUTATION, ["top"]) == STEPS and found.of(MUTATION, []) == []
+    found.learn(MUTATION, two4.name)
+    assert found.of(same, ["top"]) == [two4, first, two3, slow]
+    # Less of what killed mutants of other modules.
+    assert found.of(other, ["top"]) == [first, two4, two3, slow]
+    # With the same parameters it counts more.
+    found = Order({step: 0.1 if step != slow else 2.0 for step in STEPS}, {}, {})
+    found.learn(MUTATION, slow.name)
+    assert found.of(MUTATION, ["top"])[0] == slow
+    assert found.of(same, ["top"])[-1] == slow
 
 
 @pytest.mark.parametrize(
-    ("bench", "limits", "status", "by", "counts"),
+    ("first", "wanted"),
     [
-        # A difference that no test notices needs no proof.
-        (Bench([ONE, THREE]), ENDLESS, SURVIVED, "m_axi_wdata[3] differs; 2 such", (4, 2)),
-        # Tests in vain have a limit: they take 1 s, 2 s, then 3 s; so have replays.
-        (
-            Bench([ONE, TWO, FOUR, THREE]),
-            Limits(2.5, 9, 9),
-            SURVIVED,
-            f"run(s) pass, {LEFT}",
-            (2, 2),
-        ),
-        (Bench(proof=UNSEEN), Limits(9, 0.5, 9), UNDECIDED, f"in 2 tests, {LEFT}; time", (2, 0)),
-        # A proof for what reaches no output.
-        (Bench(proof=Proof(SURVIVED, "differs")), ENDLESS, SURVIVED, "in 4 tests; differs", (4, 0)),
-        (Bench(proof=PROVED), Limits(9, 0.5, 9), EQUIVALENT, "pdr", (2, 0)),
+        ({"cde_f*": ("test_n.Three",)}, [3, 0, 1, 2]),
+        ({"cde_fifo": ("test_m.Two",)}, [1, 2, 0, 3]),
+        # By a module around it, by the wire.
+        ({"cde_[ax]*/cde_f*": ("test_m.Two",)}, [1, 2, 0, 3]),
+        ({"cde_y/cde_f*": ("test_m.Two",)}, [0, 1, 2, 3]),
+        ({"*.mem*": ("test_n.*",)}, [3, 0, 1, 2]),
     ],
 )
-def test_what_becomes_of_a_mutant(
-    bench: Bench, limits: Limits, status: str, by: str, counts: tuple[int, int]
-) -> None:
-    fate = bench.climb(limits)
-    assert (fate.status, fate.replays, fate.runs) == (status, *counts) and by in fate.by
-    assert any(line.startswith("proof") for line in bench.log) == (bench.proof is not None)
+def test_tests_of_a_module_come_first(first: dict[str, tuple[str, ...]], wanted: list[int]) -> None:
+    found = Order(COST, first, {MUTATION.module: {"cde_arm", "cde_x"}})
+    mutation = replace(MUTATION, wire="\\mem_i")
+    assert [STEPS.index(step) for step in found.of(mutation, ["top"])] == wanted
+    assert found.of(replace(MUTATION, module="cde_z__1"), ["top"]) == STEPS
 
 
-def test_stages_go_on_where_the_last_one_ended() -> None:
-    bench = Bench([THREE], THREE, UNSEEN)
-    fate = bench.climb(Limits(9, 0.5, 4.0), ENDLESS)
-    replays = [f"replay {name}" for name in (ONE, TWO, FOUR, THREE)]
-    assert bench.log == [*replays[:2], "proof 4", *replays[2:], THREE]
-    assert (fate.status, fate.by) == (KILLED, THREE)
-    bench = Bench(proof=PROVED)
-    assert bench.climb(ENDLESS, ENDLESS, steps=[]).status == EQUIVALENT
-    assert bench.log == ["proof 60"]
+def test_what_fails_without_a_mutant_is_known(tmp_path: Path) -> None:
+    runs: list[int] = []
+
+    def run() -> Outcome:
+        runs.append(1)
+        return Outcome("wrong", 0.5)
+
+    for alone in (one := Alone(tmp_path), one, Alone(tmp_path)):
+        assert alone.of("test_m.One seed 3", run) == Outcome("wrong", 0.5)
+    assert len(runs) == 1
+    assert Alone(tmp_path).of("test_m.Two seed 3", lambda: Outcome("", 0.5)).seconds == 0.5
+    assert Alone(tmp_path).failing() == {"test_m.One seed 3": "wrong"}
+    Alone(tmp_path).again()
+    assert Alone(tmp_path).of("test_m.One seed 3", lambda: Outcome("", 0.5)).message == ""
 
 
 # -- results ---------------------------------------------------------------------------------------
 
 FATES = [
-    Fate(MUTATION, KILLED, "test_m.One seed 3", "wrong", 2, 1, "m_axi_awaddr[3]", {"tests": 0.5}),
-    Fate(parse_mutation(LINE), SURVIVED, "differs after 3 cycles (cde_cq)", runs=4),
-    Fate(parse_mutation(LINE), EQUIVALENT, "pdr (cde_cq)"),
-    Fate(parse_mutation(LINE), UNDECIDED, "time limit"),
+    Fate(KILLED, "test_m.One seed 3", "wrong", 2, 0.5),
+    Fate(SURVIVED, "differs after 3 cycles (cde_cq)", runs=4),
+    Fate(EQUIVALENT, "pdr (cde_cq)"),
+    Fate(UNDECIDED, "time limit"),
 ]
+RESULTS = [(MUTATION if n == 0 else parse_mutation(LINE), fate) for n, fate in enumerate(FATES)]
+
+
+def test_a_failing_test_kills() -> None:
+    fate = Fate()
+    assert not fate.meets("one", Outcome("", 2.0))
+    assert fate.meets("two", Outcome("wrong", 1.0))
+    assert fate == Fate(KILLED, "two", "wrong", 2, 3.0)
 
 
 def test_results_are_read_back(tmp_path: Path) -> None:
@@ -211,15 +244,17 @@ def test_results_are_read_back(tmp_path: Path) -> None:
 
 
 def test_report_names_what_is_left(tmp_path: Path) -> None:
-    text = report(FATES)
+    text = report(RESULTS)
     assert "survived: cde_cq hdl/cq/cde_cq.v:25" in text and "undecided: cde_cq" in text
     assert "4: 1 killed, 1 equivalent, 1 undecided, 1 survived; kill rate 33.3 %" in text
-    assert Counter(line.split()[0] for line in text.splitlines() if line)["cde_cq"] == 1
     path = tmp_path / "mutation.json"
-    write_report(FATES, path, {"seed": 1})
+    write_report(RESULTS, path, {"seed": 1})
     data = json.loads(path.read_text())
-    assert {key: data[key] for key in ("total", *STATES)} == summary(FATES)
+    assert {key: data[key] for key in ("total", *STATES)} == {
+        "total": 4,
+        **dict.fromkeys(STATES, 1),
+    }
     (entry,) = data["survivors"]
     assert (entry["module"], entry["source"]) == ("cde_cq", "hdl/cq/cde_cq.v:25")
-    assert entry["command"] == FATES[1].mutation.command()
+    assert entry["command"] == RESULTS[1][0].command()
     assert [len(data[key]) for key in ("undecided_mutants", "equivalent_mutants")] == [1, 1]

@@ -29,7 +29,7 @@ from tb.runner.plugin import _check_names, _Scheduler
 from tb.runner.recorder import tier_of
 from tb.runner.selection import Selection, choose_tier, choose_workers, read_selection
 from tb.runner.simulator import execute
-from tb.runner.store import Item, Run, one_whole_run, revision, save
+from tb.runner.store import Item, Run, revision, save
 from tb.runner.tiers import Costs, check_tiers
 
 NODE = "tb/tests/arm/test_arm.py::ArmTypeTest[default-verilator-1]"
@@ -318,15 +318,6 @@ def test_what_cannot_be_written_leaves_what_was(
     monkeypatch.undo()
     assert path.read_text() == "old"
     assert [p.name for p in tmp_path.iterdir() if p.is_file()] == ["regression.json"]
-
-
-def test_two_whole_runs_at_once(tmp_path: Path) -> None:
-    with one_whole_run(tmp_path):
-        message = rf"process {os.getpid()}\) works in this checkout"
-        with pytest.raises(RunnerError, match=message), one_whole_run(tmp_path):
-            pass
-    with one_whole_run(tmp_path):
-        pass
 
 
 def test_costs(tmp_path: Path) -> None:
