@@ -2,9 +2,8 @@
 """Chooses the tiers (tb/tiers.yaml) from what runs have recorded: processor time, bins, lines and
 branches of each job.
 
-- ``quick``: jobs on ``BUILDS`` that together hit each bin, line and branch that any job on these
-  builds hits, and pass a test of each requirement: twice where that is cheap, so that a change of
-  the stimulus does not open a gap. With them the smoke tests.
+- ``quick``: on ``BUILDS`` the smoke tests, each test that is cheap, and jobs that with them hit
+  each bin, line and branch that any job on these builds hits, and pass a test of each requirement.
 - ``nightly``: jobs that add nothing to the cheapest job of each test: no bin, line or
   branch. The tier ``full`` is everything else.
 
@@ -16,7 +15,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
@@ -36,8 +35,9 @@ from tb.runner.tiers import TIERS_YAML, Costs
 BUILDS = ("default", "engine", "engine_small")
 #: What starting a simulation costs, in seconds: two short jobs are dearer than one.
 _START_S = 0.05
-#: A dearer job is not worth a second hit of what one job of the tier hits.
-_DEAR_S = 2.0
+#: A job that takes no longer is quick whatever it hits: many a fault is in the order of things that
+#: each by itself another test hits, too.
+_CHEAP_S = 0.7
 
 
 @dataclass(frozen=True)
@@ -86,16 +86,14 @@ def _cheapest(records: Iterable[Record]) -> dict[str, Record]:
     return first
 
 
-def choose_quick(records: Sequence[Record], smoke: Iterable[str]) -> tuple[list[Record], int]:
+def choose_quick(records: Sequence[Record], smoke: Collection[str]) -> tuple[list[Record], int]:
     """The jobs, and how many elements their builds do not reach. ``smoke``: tests that are in
     whatever they hit.
     """
     own = [record for record in records if record.job.build in BUILDS]
     first = _cheapest(own)
-    chosen = cover(own, _union(own), [first[name] for name in smoke if name in first])
-    tests = {record.job.name for record in chosen}
-    others = [r for r in own if r.job.name not in tests and r.cost <= _DEAR_S]
-    chosen += cover(others, _union(chosen) & ~_twice(chosen))
+    kept = [r for name, r in first.items() if name in smoke or r.cost <= _CHEAP_S]
+    chosen = cover(own, _union(own), kept)
     return chosen, (_union(records) & ~_union(own)).bit_count()
 
 
