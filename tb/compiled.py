@@ -35,7 +35,7 @@ PLACES = (
 #: Tests of the model; names and texts, which take no time; classes of str and of pyuvm, which mypyc
 #: has not.
 _NOT = (
-    *("__init__.py", "/tests/", "_bins.py", "coverage/bins.py"),
+    *("__init__.py", "/tests/", "coverage/bins.py"),
     *("scoreboard/explain.py", "scoreboard/checking.py"),
 )
 

@@ -12,10 +12,8 @@ from tb.bench.post_load import Line, PostRateTest
 from tb.bench.report import config, metric
 from tb.env.defs import CheckKind, Opcode, Right
 from tb.env.harness.records import AccessCheck, AccessVerdict, Record
-from tb.env.host.keyed import next_key
 from tb.env.host.qp import Qp, connect_pair
-from tb.env.host.regions import Region
-from tb.env.host.windows import MemoryWindow
+from tb.env.host.regions import MemoryWindow, Region, next_key
 
 BUILD = "engine_bench"
 QPS = 64

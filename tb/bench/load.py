@@ -12,8 +12,8 @@ from typing import NamedTuple
 import cocotb
 
 from tb.bench.report import Goal, metric
-from tb.env.agents import Cpl
 from tb.env.agents.base import Pending
+from tb.env.agents.completion import Cpl
 from tb.env.agents.doorbell import WriteResult
 from tb.env.base_test import CarillonTest
 from tb.env.defs import ArmType

@@ -15,9 +15,8 @@ from tb.env.agents.doorbell import WriteResult
 from tb.env.defs import Scatter
 from tb.env.harness.records import Record, RecvDone, RecvRequest, ScatterAnswer
 from tb.env.host.qp import Qp, connect_pair
-from tb.env.host.recv import ReceiveQueue
+from tb.env.host.recv import ReceiveQueue, Srq
 from tb.env.host.regions import Region
-from tb.env.host.srq import Srq
 
 #: Bytes of each of the three segments of a buffer, and bytes of a message: it reaches the third.
 SEGMENT = 64

@@ -12,8 +12,13 @@ import cocotb
 from cocotb.triggers import Event
 from pyuvm import uvm_analysis_port, uvm_env
 
-from tb.env import agents
-from tb.env.agents.base import BfmAgent
+from tb.env.agents.base import BfmAgent, VirtualSequencer
+from tb.env.agents.completion import CompletionAgent, CreditAgent
+from tb.env.agents.control import ControlAgent
+from tb.env.agents.doorbell import DoorbellAgent
+from tb.env.agents.memory import InterruptAgent, MemoryAgent
+from tb.env.agents.receive import CheckAgent, RecvDoneAgent, RecvRequestAgent
+from tb.env.agents.transport import ConnAgent, DoneAgent, TermAgent, WorkAgent
 from tb.env.config import RUN, Config, RunConfig
 from tb.env.defs import CAP0, CAP1, CAP2, CAP3, CAP4, CAP5, CAP6, ID_VALUE, Reg
 from tb.env.harness import records as beats
@@ -29,7 +34,6 @@ from tb.env.harness.records import Record
 from tb.env.harness.streams import stream
 from tb.env.host.driver import Adapter
 from tb.env.host.memory import HostMemory
-from tb.env.sequencer import VirtualSequencer
 from tb.env.subscribers import BlockSubscriber, Take
 from tb.env.transport.access import Responder
 from tb.env.transport.receive import Receiver
@@ -43,13 +47,13 @@ class CarillonEnv(uvm_env):
     """Everything around the engine. Tests use the agents, ``host`` (the driver) and ``memory``."""
 
     def build_phase(self) -> None:
-        self.doorbells = agents.DoorbellAgent("doorbells", self)
-        self.control = agents.ControlAgent("control", self)
-        self.completions = agents.CompletionAgent("completions", self)
-        self.credits = agents.CreditAgent("credits", self)
+        self.doorbells = DoorbellAgent("doorbells", self)
+        self.control = ControlAgent("control", self)
+        self.completions = CompletionAgent("completions", self)
+        self.credits = CreditAgent("credits", self)
         self.completions.credits = self.credits
-        self.mem = agents.MemoryAgent("mem", self)
-        self.interrupts = agents.InterruptAgent("interrupts", self)
+        self.mem = MemoryAgent("mem", self)
+        self.interrupts = InterruptAgent("interrupts", self)
         self.agents: list[BfmAgent] = [
             self.doorbells,
             self.control,
@@ -58,13 +62,13 @@ class CarillonEnv(uvm_env):
             self.mem,
             self.interrupts,
         ]
-        self.work = agents.WorkAgent("work", self)
-        self.done = agents.DoneAgent("done", self)
-        self.conn = agents.ConnAgent("conn", self)
-        self.term = agents.TermAgent("term", self)
-        self.rreq = agents.RecvRequestAgent("rreq", self)
-        self.rdone = agents.RecvDoneAgent("rdone", self)
-        self.check = agents.CheckAgent("check", self)
+        self.work = WorkAgent("work", self)
+        self.done = DoneAgent("done", self)
+        self.conn = ConnAgent("conn", self)
+        self.term = TermAgent("term", self)
+        self.rreq = RecvRequestAgent("rreq", self)
+        self.rdone = RecvDoneAgent("rdone", self)
+        self.check = CheckAgent("check", self)
         #: Scenarios (``CarillonSequence``) run on it.
         self.sequencer = VirtualSequencer("sequencer", self)
         #: Of the transport's side, of the receive path, of the checks: those that there are.

@@ -16,11 +16,15 @@ import yaml
 
 from models.codes import TraceOp
 from models.params import Params
-from tb.env.coverage.bins import BINS, CHANNELS, INPUTS
+from tb.env.coverage.bins import (
+    BINS,
+    CHANNELS,
+    INPUTS,
+    RECEIVE_CHANNELS,
+    TRANSPORT_CHANNELS,
+    WINDOW_CHANNELS,
+)
 from tb.env.coverage.coverage import Coverage
-from tb.env.coverage.keys_bins import WINDOW_CHANNELS
-from tb.env.coverage.post_bins import TRANSPORT_CHANNELS
-from tb.env.coverage.receive_bins import RECEIVE_CHANNELS
 from tb.env.harness import harness
 from tb.env.harness import records as rec
 from tb.env.harness.records import Record

@@ -13,8 +13,8 @@ from models.receive.receive_types import RecvRequest, TakeResult
 from tb.env.defs import Cause, CqeStatus, Kind
 from tb.env.harness.records import Trace
 from tb.env.host.log_entries import sensible
+from tb.env.scoreboard.ledger import ReceiveLedger
 from tb.env.scoreboard.receive.context import Doubts
-from tb.env.scoreboard.receive.ledger import ReceiveLedger
 from tb.selftest.engine_streams import OWN, EngineStream
 from tb.selftest.mutations import late_board
 

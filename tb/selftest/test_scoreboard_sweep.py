@@ -155,12 +155,14 @@ LEFT = {
     "QP #: never completed: tag": "",
     "QP #: never flushed: buffer": "",
     "QP #: never retired: request": "",
-    "QP #: no change of state for the failure of cycle": "",
+    "QP #: still connected, after the event of cycle": "",
+    "QP #: still connected, after the failure of cycle": "",
+    "QP #: still not in error, after the LENGTH_ERROR of cycle": "",
+    "QP #: still not in error, after the failing receive of cycle": "",
+    "QP #: still not in error, after the failing report of cycle": "",
     "QP #: token not invalidated of buffer": "",
     "answers without a step:": "",
     "lost: the completion of cycle": "",
-    "no change of state for the failing receive of QP": "",
-    "no change of state for the report of cycle": "",
     "no step for the event answer of CQ": "",
     "removed, but still connected: QP": "",
     "no answer to the credit request of cycle": "credits",
@@ -220,7 +222,7 @@ LATE = (
     "callback due since",
     "CREATE without a command",
     "STOP without a command",
-    "RECV_SIZE: no command",
+    "RECV_SIZE without a command",
 )
 
 

@@ -6,8 +6,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 
 from tb.env.defs import Cause, Cmd, CqeStatus, CqeType, QpState, Right
-from tb.env.host.regions import Region
-from tb.env.host.windows import MemoryWindow
+from tb.env.host.regions import MemoryWindow, Region
 from tb.tours.base import TourTest, word_of
 from tb.tours.graph import Outcome
 from tb.tours.window import (

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the agents share: the monitor, the driver over a harness queue, and answers to wait for."""
+"""What the agents share: the monitor, the driver over a harness queue, and answers to wait for; and
+the virtual sequencer: scenarios run on it, and send items through the agents' sequencers.
+"""
 
 from __future__ import annotations
 
@@ -242,3 +244,13 @@ class AskingAgent(BfmAgent):
     @property
     def idle(self) -> bool:
         return not self._asked and not self.busy()
+
+
+class VirtualSequencer(uvm_sequencer):
+    """Handles of the agents' sequencers, by the names that items give (``BfmItem.interface``)."""
+
+    interfaces: dict[str, uvm_sequencer]
+
+    def of(self, item: BfmItem) -> uvm_sequencer:
+        """The sequencer of an item's interface."""
+        return self.interfaces[item.interface]

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Agent of the completion stream (s_axis_cpl): the transport's side."""
+"""Agents of the completion stream (s_axis_cpl), the transport's side, and of the credit requests
+and their answers (s_axis_rsv, m_axis_rsv).
+"""
 
 from __future__ import annotations
 
@@ -7,11 +9,52 @@ import struct
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from tb.env.agents.base import BfmAgent, BfmItem, ItemDriver
-from tb.env.agents.credit import CreditAgent
-from tb.env.defs import CQE, CqeFlag, CqeType
+from tb.env.agents.base import AskingAgent, BfmAgent, BfmItem, ItemDriver, Pending
+from tb.env.defs import CQE, RSV, CqeFlag, CqeType
 from tb.env.harness.harness import Channel
-from tb.env.harness.records import Completion
+from tb.env.harness.records import Completion, CreditAnswer, CreditRequest
+
+
+class CreditItem(BfmItem):
+    """A request for credits; ``answer`` is to come: True if granted."""
+
+    interface = "credits"
+    answer: Pending[bool]
+
+    def __init__(self, name: str = "credit", cq: int = 0, count: int = 1, at: int = 0) -> None:
+        super().__init__(name)
+        self.cq = cq
+        self.count = count
+        self.at = at
+
+    def drive(self, agent: CreditAgent) -> None:
+        self.answer = agent.post(self.cq, self.count, self.at)
+
+
+class CreditAgent(AskingAgent):
+    """Asks for credits."""
+
+    driver_type = ItemDriver
+    reports = (CreditRequest, CreditAnswer)
+    channels = (Channel.RSV, Channel.ANS)
+    answers = "m_axis_rsv"
+
+    def post(self, cq: int, count: int = 1, at_cycle: int | None = None) -> Pending[bool]:
+        """Queues a request; its answer is True if granted."""
+        return self.post_raw(cq | count << RSV["credits"].lsb, at_cycle)
+
+    def post_raw(self, data: int, at_cycle: int | None = None) -> Pending[bool]:
+        """Queues a request bit by bit."""
+        return self.ask([data], at_cycle)
+
+    async def reserve(self, cq: int, count: int = 1) -> bool:
+        """Asks and waits for the answer."""
+        return await self.post(cq, count)
+
+    def answered(self, record: CreditAnswer) -> None:
+        """A handshake on m_axis_rsv."""
+        self.told(record.granted, record.cycle)
+
 
 _M64 = (1 << 64) - 1
 

@@ -15,17 +15,20 @@ from typing import Any, NamedTuple
 from models.codes import CQ_COMMANDS, QP_COMMANDS, RECEIVE_COMMANDS, WINDOW_COMMANDS, TraceOp
 from models.layouts import PAGE_BYTES, PORTALS_END, RECV_PORTAL, SRQ_DB, SRQ_PORTAL
 from models.params import Params
-from tb.env.coverage.access import AccessCoverage
-from tb.env.coverage.bins import BINS, COMMAND_BINS, INPUTS
+from tb.env.coverage.bins import (
+    BINS,
+    COMMAND_BINS,
+    INPUTS,
+    QP_COMMAND_BINS,
+    RECEIVE_COMMAND_BINS,
+    WINDOW_COMMAND_BINS,
+)
 from tb.env.coverage.cq import CqCoverage
-from tb.env.coverage.keys import KeyCoverage
-from tb.env.coverage.keys_bins import WINDOW_COMMAND_BINS
+from tb.env.coverage.keys import AccessCoverage, KeyCoverage
 from tb.env.coverage.memory import Situation
 from tb.env.coverage.post import PostCoverage
-from tb.env.coverage.post_bins import QP_COMMAND_BINS
 from tb.env.coverage.queues import QueueCoverage
 from tb.env.coverage.receive import ReceiveCoverage
-from tb.env.coverage.receive_bins import RECEIVE_COMMAND_BINS
 from tb.env.defs import TRC_RECV_POST
 from tb.env.harness import records as beats
 from tb.env.harness.records import Command, DoorbellRequest, DoorbellResponse, Record, Trace

@@ -6,12 +6,21 @@ from __future__ import annotations
 from collections import deque
 
 from models import codes
-from models.codes import FOREIGN_CAUSES, Cause, ConnEvent, PostFlag, QpState, Status, TraceOp
+from models.codes import (
+    FOREIGN_CAUSES,
+    POST_CAUSES,
+    Cause,
+    ConnEvent,
+    PostFlag,
+    QpState,
+    Status,
+    TraceOp,
+)
 from models.post.post import Post
 from models.verbs import VERBS
 from tb.env import defs
+from tb.env.coverage.bins import REASONS
 from tb.env.coverage.memory import Group, QpMemory, Situation
-from tb.env.coverage.post_bins import CAUSES, REASONS, TRANSITIONS
 from tb.env.defs import CONN, DONE, QSTATE, TRC_POST, TRC_QP_STATE, TRC_RETIRE, WORK_USER
 from tb.env.harness import records as beats
 
@@ -42,7 +51,7 @@ class PostCoverage(Group):
     def response(self, record: beats.DoorbellResponse, _: int) -> None:
         """Its answer."""
         post = self._portals.popleft()
-        if record.cause in CAUSES:
+        if record.cause in POST_CAUSES:
             self.m.hit(f"post cause/{Cause(record.cause).name}")
         if record.cause == Cause.NO_QP:
             self.m.hit(f"post in state/{self.m.qps[post.qp].state.name}")
@@ -139,10 +148,8 @@ class PostCoverage(Group):
             if new is QpState.DESTROYING and outstanding:
                 self.m.hit("transition/waits for its last requests")
         else:
-            name = f"{old.name} to {new.name}"
             reason = REASONS.get(TRC_QP_STATE["reason"].get(record.operand))
-            if reason in TRANSITIONS.get(name, ()):
-                self.m.hit(f"transition/{name} by {reason}")
+            self.m.hit_if_known(f"transition/{old.name} to {new.name} by {reason}")
         if old is QpState.CONNECTED:
             if any(held for _, held in qp.requests):
                 self.m.hit("held/canceled by the end of the connection")

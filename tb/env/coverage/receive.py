@@ -10,9 +10,8 @@ from models.receive.receive_control import receive_config_of, srq_config_of
 from models.receive.receive_post import RecvPost, fill
 from models.receive.receive_types import RecvRequest
 from tb.env import defs
+from tb.env.coverage.bins import ARMS, CLOSED, REASONS
 from tb.env.coverage.memory import CqMemory, Group, QpMemory, Receiver, Situation, TakenBuffer
-from tb.env.coverage.post_bins import REASONS
-from tb.env.coverage.receive_bins import ARMS, CLOSED
 from tb.env.defs import QP_CQS, QP_OWNER, RDONE, STATE, TRC_PUBLISH, TRC_RECEIVE, ArmType
 from tb.env.harness.records import Command, RecvDone, ScatterAnswer, Trace
 from tb.env.harness.records import RecvRequest as RequestBeat

@@ -19,9 +19,8 @@ from sw.binding import OPS, WAIT, Ops, load, structures
 from tb.env.agents.doorbell import WriteResult
 from tb.env.defs import QP_RECV, ArmType, Cause, Cmd, PostFlag, Reg, Result
 from tb.env.env import CarillonEnv
-from tb.env.host.keyed import KeyPosted
 from tb.env.host.recv import Posted
-from tb.env.host.regions import Region
+from tb.env.host.regions import KeyPosted, Region
 
 #: Results of one poll.
 _LIMIT = 4

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import cocotb
 from cocotb.triggers import Event
@@ -15,11 +15,17 @@ from models.cq.queue import EventReader, NdResult, NdResultEx, RingReader
 from tb.env import defs
 from tb.env.agents.base import Pending
 from tb.env.agents.doorbell import WriteResult
-from tb.env.defs import CB_RETURN, CQ_DB, ArmType, CqeType, CqStatus, Life, PageReg, Result
-from tb.env.scoreboard.explain import Mismatch
+from tb.env.defs import CB_RETURN, CQ_DB, ArmType, Cmd, CqeType, CqStatus, Life, PageReg, Result
+from tb.env.host.object import HostObject
 
+CQE_BYTES = 32
 _ALL_EVENTS = 1 << 20
 _RECEIVES = (CqeType.RECEIVE, CqeType.RECEIVE_AND_INVALIDATE)
+
+
+def ring_words(base: int, ring: int) -> tuple[int, int, int]:
+    """ARG1 to ARG3 of commands that name a ring."""
+    return base & 0xFFFFFFFF, base >> 32, ring
 
 
 class Reaped(Protocol):
@@ -149,13 +155,13 @@ class Eq:
 
 
 @dataclass(eq=False)
-class Cq:
+class Cq(HostObject):
     """A completion queue and its consumer. Doorbells go through the owner's page unless ``page``
     says otherwise.
     """
 
-    host: Any
-    number: int
+    kind: ClassVar[str] = "cqs"
+
     page: int
     eq: Eq
     base: int
@@ -218,17 +224,13 @@ class Cq:
 
     async def wait_results(self, count: int = 1, limit_cycles: int = 20_000) -> list[NdResultEx]:
         """Polls until ``count`` results are there; fails after ``limit_cycles``."""
-        env = self.host.env
-        end = env.harness.cycle + limit_cycles
-        found = self.get_cq_results_ex(count)
-        while len(found) < count:
-            assert env.harness.cycle < end, (
-                f"CQ {self.number}: {len(found)} of {count} results after {limit_cycles} cycles; "
-                f"{env.tell_cq(self.number)}"
-            )
-            await env.harness.cycles(16)
-            await env.sync()
-            found += self.get_cq_results_ex(count - len(found))
+        found: list[NdResultEx] = []
+
+        def poll() -> int:
+            found.extend(self.get_cq_results_ex(count - len(found)))
+            return len(found)
+
+        await self.until("results", poll, count, limit_cycles)
         return found
 
     # -- doorbells ---------------------------------------------------------------------------------
@@ -291,24 +293,7 @@ class Cq:
 
     async def wait_callbacks(self, count: int = 1, limit_cycles: int = 20_000) -> list[Callback]:
         """Waits until ``count`` callbacks came since creation; returns all."""
-        env = self.host.env
-        harness = env.harness
-        end = harness.cycle + limit_cycles
-        while len(self.callbacks) < count:
-            if harness.cycle >= end:
-                found = len(self.callbacks)
-                raise Mismatch(
-                    f"CQ {self.number}: {found} of {count} callbacks "
-                    f"after {limit_cycles} cycles; {env.tell_cq(self.number)}",
-                    obj="CQ",
-                    number=self.number,
-                    field="callbacks",
-                    got=str(found),
-                    want=str(count),
-                    cycle=harness.cycle,
-                )
-            await harness.cycles(16)
-            await harness.flush()
+        await self.until("callbacks", lambda: len(self.callbacks), count, limit_cycles)
         return self.callbacks
 
     async def evd_wait(
@@ -333,20 +318,25 @@ class Cq:
     async def modify(
         self, *, typed: bool = False, rearm_old: bool = False, moderation: tuple[int, int] = (0, 0)
     ) -> None:
-        """MODIFY_CQ."""
-        await self.host.modify_cq(self, typed=typed, rearm_old=rearm_old, moderation=moderation)
+        """MODIFY_CQ: options and moderation; all are set."""
+        options = defs.CQ_OPTIONS.pack(typed=typed, rearm=rearm_old)
+        delays = defs.CQ_MODERATION.pack(count=moderation[0], interval=moderation[1])
+        await self.command(Cmd.MODIFY_CQ, 0, 0, options, 0, delays)
 
     async def resize(self, log2: int, base: int | None = None) -> int:
-        """RESIZE_CQ."""
-        return await self.host.resize_cq(self, log2, base)
+        """RESIZE_CQ: moves it to a new ring; returns the switch index."""
+        base = self.host.ring_memory(CQE_BYTES, log2, base)
+        command = await self.command(Cmd.RESIZE_CQ, *ring_words(base, log2))
+        self.switched(base, log2, command.outs[0])
+        return command.outs[0]
 
     async def query(self) -> CqState:
         """QUERY_CQ."""
-        return await self.host.query_cq(self)
+        return CqState.from_outs((await self.command(Cmd.QUERY_CQ)).outs)
 
-    async def destroy(self, wait: bool = True) -> Result:
-        """DESTROY_CQ."""
-        return await self.host.destroy_cq(self, wait)
+    async def destroy(self, wait: bool = True, attempts: int = 1000) -> Result:
+        """DESTROY_CQ, repeated while it is pending (``wait``); returns the last result."""
+        return await self.end(Cmd.DESTROY_CQ, wait, attempts)
 
     def switched(self, base: int, log2: int, index: int) -> None:
         """A resize took place: entries from ``index`` on are in the new ring."""

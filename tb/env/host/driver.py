@@ -11,22 +11,32 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from models.cq.queue import NdResultEx
 from tb.env import defs
 from tb.env.agents.base import Pending
-from tb.env.agents.control import CommandError, ok
+from tb.env.agents.control import ok
 from tb.env.agents.doorbell import Post, ReadResult, WriteResult
-from tb.env.defs import LOG0, LOG1, PAGE_STATUS, Cmd, PageReg, RecvFlag, Reg, Result, Right
+from tb.env.defs import (
+    KEY,
+    LOG0,
+    LOG1,
+    PAGE_STATUS,
+    Cmd,
+    CqeType,
+    PageReg,
+    RecvFlag,
+    Reg,
+    Result,
+    Right,
+)
 from tb.env.harness.records import Command, Interrupt
 from tb.env.harness.streams import stream
-from tb.env.host.cq import Callback, Cq, CqState, Eq, EqState
-from tb.env.host.keys import KeyHost, free
+from tb.env.host.cq import CQE_BYTES, Callback, Cq, CqState, Eq, EqState, ring_words
 from tb.env.host.port import Environment
 from tb.env.host.qp import Qp
-from tb.env.host.regions import Region
-from tb.env.host.srq import Srq
-from tb.env.host.windows import MemoryWindow
+from tb.env.host.recv import Srq
+from tb.env.host.regions import MemoryWindow, Region
 
-CQE_BYTES = 32
 EQE_BYTES = 16
 _WINDOW_COUNTERS = (Reg.CNT_CHECKS, Reg.CNT_CHECKS_REFUSED, Reg.CNT_INVALIDATED)
 
@@ -41,11 +51,12 @@ class LogEntry:
     detail: int
 
 
-def _ring(base: int, ring: int) -> tuple[int, int, int]:
-    return base & 0xFFFFFFFF, base >> 32, ring
+def free(objects: dict[int, Any]) -> int:
+    """The lowest number that no object has."""
+    return next(n for n in range(1 << 16) if n not in objects)
 
 
-class Adapter(KeyHost):
+class Adapter:
     """The host's view of the whole engine. Commands raise ``CommandError`` if not OK."""
 
     def __init__(self, env: Environment) -> None:
@@ -56,7 +67,11 @@ class Adapter(KeyHost):
         self.qps: dict[int, Qp] = {}
         self.srqs: dict[int, Srq] = {}
         self.regions: dict[int, Region] = {}
-        self.forget_keys()
+        self.windows: dict[int, MemoryWindow] = {}
+        #: There are, or were, keys that a peer can invalidate: polls look for that.
+        self.follows_keys = False
+        #: REMOVE_DEVICE was executed.
+        self.removed = False
         #: Entries taken out of the error log since the reset.
         self.logged: list[LogEntry] = []
         #: Every callback seen, in order.
@@ -67,12 +82,9 @@ class Adapter(KeyHost):
     def forget(self) -> None:
         """After a reset of the engine."""
         self.logged.clear()
-        self.cqs.clear()
-        self.eqs.clear()
-        self.qps.clear()
-        self.srqs.clear()
-        self.regions.clear()
-        self.forget_keys()
+        for objects in (self.cqs, self.eqs, self.qps, self.srqs, self.regions, self.windows):
+            objects.clear()
+        self.follows_keys = self.removed = False
 
     # -- doorbell pages ----------------------------------------------------------------------------
 
@@ -110,6 +122,7 @@ class Adapter(KeyHost):
     # -- control -----------------------------------------------------------------------------------
 
     async def command(self, code: int, *args: int) -> Command:
+        """A mailbox command as it is, whatever its result."""
         command = await self.env.control.command(code, *args)
         if code == Cmd.CONNECT_QP and command.result == Result.OK:
             self.env.transport.connected(args[0])
@@ -171,10 +184,10 @@ class Adapter(KeyHost):
         """Creates an EQ (default: the lowest free number, a vector that nobody has)."""
         number = free(self.eqs) if number is None else number
         vector = self._free_vector() if vector is None else vector
-        base = self._ring_memory(EQE_BYTES, log2, base)
+        base = self.ring_memory(EQE_BYTES, log2, base)
         ring = defs.EQ_RING.pack(log2=log2, vector=vector)
         eq = Eq(self, number, page, vector, base, log2)
-        await self.create(self.eqs, eq, Cmd.CREATE_EQ, *_ring(base, ring), page)
+        await self.create(self.eqs, eq, Cmd.CREATE_EQ, *ring_words(base, ring), page)
         return eq
 
     async def modify_eq(self, eq: Eq, vector: int) -> None:
@@ -185,8 +198,8 @@ class Adapter(KeyHost):
 
     async def resize_eq(self, eq: Eq, log2: int, base: int | None = None) -> int:
         """Moves the EQ to a new ring; returns the switch index."""
-        base = self._ring_memory(EQE_BYTES, log2, base)
-        command = ok(await self.command(Cmd.RESIZE_EQ, eq.number, *_ring(base, log2)))
+        base = self.ring_memory(EQE_BYTES, log2, base)
+        command = ok(await self.command(Cmd.RESIZE_EQ, eq.number, *ring_words(base, log2)))
         eq.switched(base, log2, command.outs[0])
         # Interrupts of entries in the new ring may have come before the answer.
         self._read_events(eq, self.env.harness.cycle)
@@ -223,63 +236,15 @@ class Adapter(KeyHost):
         """
         number = free(self.cqs) if number is None else number
         page = eq.page if page is None else page
-        base = self._ring_memory(CQE_BYTES, log2, base)
+        base = self.ring_memory(CQE_BYTES, log2, base)
         cq = Cq(self, number, page, eq, base, log2, reservation)
         ring = defs.CQ_RING.pack(
             log2=log2, unreserved=not reservation, typed=typed, rearm=rearm_old
         )
         owner = defs.CQ_OWNER.pack(page=page, eq=eq.number)
         delays = defs.CQ_MODERATION.pack(count=moderation[0], interval=moderation[1])
-        await self.create(self.cqs, cq, Cmd.CREATE_CQ, *_ring(base, ring), owner, delays)
+        await self.create(self.cqs, cq, Cmd.CREATE_CQ, *ring_words(base, ring), owner, delays)
         return cq
-
-    async def modify_cq(
-        self,
-        cq: Cq,
-        *,
-        typed: bool = False,
-        rearm_old: bool = False,
-        moderation: tuple[int, int] = (0, 0),
-    ) -> None:
-        """New options and moderation; all are set."""
-        ok(
-            await self.command(
-                Cmd.MODIFY_CQ,
-                cq.number,
-                0,
-                0,
-                defs.CQ_OPTIONS.pack(typed=typed, rearm=rearm_old),
-                0,
-                defs.CQ_MODERATION.pack(count=moderation[0], interval=moderation[1]),
-            )
-        )
-
-    async def resize_cq(self, cq: Cq, log2: int, base: int | None = None) -> int:
-        """Moves the CQ to a new ring; returns the switch index."""
-        base = self._ring_memory(CQE_BYTES, log2, base)
-        command = ok(await self.command(Cmd.RESIZE_CQ, cq.number, *_ring(base, log2)))
-        cq.switched(base, log2, command.outs[0])
-        return command.outs[0]
-
-    async def query_cq(self, cq: Cq | int) -> CqState:
-        """State of a CQ."""
-        number = cq if isinstance(cq, int) else cq.number
-        command = ok(await self.command(Cmd.QUERY_CQ, number))
-        return CqState.from_outs(command.outs)
-
-    async def destroy_cq(self, cq: Cq, wait: bool = True, attempts: int = 1000) -> Result:
-        """Destroys the CQ, repeating the command while it is pending (``wait``); returns the last
-        result.
-        """
-        for _ in range(attempts):
-            command = ok(await self.command(Cmd.DESTROY_CQ, cq.number), Result.PENDING)
-            if command.result == Result.OK:
-                if self.cqs.get(cq.number) is cq:
-                    del self.cqs[cq.number]
-                return Result.OK
-            if not wait:
-                return Result.PENDING
-        raise CommandError(command)
 
     # -- queue pairs -------------------------------------------------------------------------------
 
@@ -376,6 +341,48 @@ class Adapter(KeyHost):
             base = self.env.memory.allocate(length + 128, 64) + 64
         return Region(self, number, base, length, zone, int(rights))
 
+    # -- windows, keys -----------------------------------------------------------------------------
+
+    async def create_window(
+        self, number: int | None = None, *, zone: int = 0, context: int | None = None
+    ) -> MemoryWindow:
+        """Creates a memory window (default: the lowest free number, a context with its number)."""
+        number = free(self.windows) if number is None else number
+        context = 0x3130_0000_0000_0000 | number if context is None else context
+        window = MemoryWindow(self, number, zone, context)
+        await window.create()
+        self.follows_keys = True
+        return window
+
+    def object_of(self, key: int) -> Region | MemoryWindow | None:
+        """The region or window that has this key now, as the driver knows it."""
+        fields = KEY.unpack(key)
+        objects: dict[int, Any] = self.windows if fields["window"] else self.regions
+        keyed: Region | MemoryWindow | None = objects.get(fields["number"])
+        return keyed if keyed is not None and keyed.key == key else None
+
+    def window_of(self, context: int) -> MemoryWindow | None:
+        """The window with this creation context, which an ND1 invalidate result carries."""
+        return next((w for w in self.windows.values() if w.context == context), None)
+
+    def invalidated_by(self, results: Iterable[NdResultEx]) -> None:
+        """Results were polled: keys that peers have invalidated, as receive completions say (one
+        entry of type ReceiveAndInvalidate, or the invalidate result of an ND1 receive), are not
+        valid any more. Keys that no object has any more are left out.
+        """
+        for result in results:
+            if result.status or not result.token:
+                continue
+            if result.type in (CqeType.RECEIVE_AND_INVALIDATE, CqeType.INVALIDATE):
+                keyed = self.object_of(result.token)
+                if keyed is not None:
+                    keyed.valid = False
+
+    async def remove_device(self) -> None:
+        """REMOVE_DEVICE; final until reset."""
+        ok(await self.command(Cmd.REMOVE_DEVICE, 0))
+        self.removed = True
+
     # -- interrupts --------------------------------------------------------------------------------
 
     def on_interrupt(self, interrupt: Interrupt) -> None:
@@ -429,7 +436,7 @@ class Adapter(KeyHost):
             pass
         return vector
 
-    def _ring_memory(self, entry_bytes: int, log2: int, base: int | None) -> int:
+    def ring_memory(self, entry_bytes: int, log2: int, base: int | None) -> int:
         """A zeroed ring; a given base is used as it is (tests choose illegal ones, too)."""
         nbytes = entry_bytes << log2
         if base is None:
@@ -437,20 +444,3 @@ class Adapter(KeyHost):
         if log2 < 16:
             self.env.memory.write(base, bytes(nbytes))
         return base
-
-
-__all__ = [
-    "Adapter",
-    "Callback",
-    "CommandError",
-    "Cq",
-    "CqState",
-    "Eq",
-    "EqState",
-    "LogEntry",
-    "MemoryWindow",
-    "Post",
-    "Qp",
-    "Region",
-    "Srq",
-]

@@ -10,15 +10,11 @@ from typing import Any, ClassVar
 from models.post.post import Post, Segment, inline_slots, slots_of
 from tb.env import defs
 from tb.env.agents.base import Pending
-from tb.env.agents.control import CommandError, ok
 from tb.env.agents.doorbell import WriteResult
 from tb.env.defs import Cause, Cmd, Opcode, PageReg, PostFlag, QpState, RecvFlag, Result
-from tb.env.harness.records import Command
 from tb.env.host.cq import Cq
-from tb.env.host.recv import ReceiveQueue
-from tb.env.host.srq import Srq
+from tb.env.host.recv import ReceiveQueue, Srq
 
-_POST_SIZE = 6  # awsize
 _BUFFER = 0x7000_0000_0000  # where segments lie that a test does not care about
 
 
@@ -71,10 +67,11 @@ class QpStatus:
 @dataclass(eq=False)
 class Qp(ReceiveQueue):
     """A queue pair and its consumer. Posts go through the owner's page unless ``page`` says
-    otherwise. Commands raise ``CommandError`` if not OK.
+    otherwise.
     """
 
     portal: ClassVar[PageReg] = PageReg.RECV
+    kind: ClassVar[str] = "qps"
 
     cq: Cq
     recv_cq: Cq
@@ -145,10 +142,7 @@ class Qp(ReceiveQueue):
         """Queues the write of a post (or of any 512 bits) and returns its answer to come; posts go
         out one per cycle. Options: those of ``DoorbellAgent.post``.
         """
-        line = post if isinstance(post, int) else post.encode()
-        page = self.page if page is None else page
-        options.setdefault("size", _POST_SIZE)
-        return self.host.env.doorbells.post(page, PageReg.SEND, 0, line=line, at=at, **options)
+        return self.queue_line(PageReg.SEND, post, page, at=at, **options)
 
     def queue_many(self, posts: Iterable[Post | int]) -> list[Pending[WriteResult]]:
         """Queues many posts; await the answers as needed."""
@@ -192,7 +186,7 @@ class Qp(ReceiveQueue):
 
     async def create(self, watermark: int = 0, age: int = 0) -> None:
         """CREATE_QP, also after :meth:`destroy`."""
-        await self._command(
+        await self.command(
             Cmd.CREATE_QP,
             *(self.context & 0xFFFF_FFFF, self.context >> 32),
             defs.QP_CQS.pack(send=self.cq.number, recv=self.recv_cq.number),
@@ -215,14 +209,14 @@ class Qp(ReceiveQueue):
 
     async def modify(self, *, watermark: int = 0, age: int = 0) -> None:
         """MODIFY_QP; both are set."""
-        await self._command(
+        await self.command(
             Cmd.MODIFY_QP, 0, 0, 0, 0, defs.QP_HOLDS.pack(watermark=watermark, age=age)
         )
 
     async def connect(self, peer: Qp | int) -> None:
         """CONNECT_QP of this side. The peer connects by itself; see :func:`connect_pair`."""
         number = peer if isinstance(peer, int) else peer.number
-        await self._command(Cmd.CONNECT_QP, number)
+        await self.command(Cmd.CONNECT_QP, number)
         self.peer = number
 
     async def set_state(self, state: QpState | int) -> Result:
@@ -233,9 +227,9 @@ class Qp(ReceiveQueue):
     async def disconnect(self, graceful: bool = True, attempts: int = 1000) -> None:
         """Ends the connection: ``graceful`` waits in DISCONNECT_PENDING for what was indicated."""
         if graceful:
-            await self._command(Cmd.SET_QP_STATE, QpState.DISCONNECT_PENDING)
+            await self.command(Cmd.SET_QP_STATE, QpState.DISCONNECT_PENDING)
             await self.wait_retired(attempts)
-        await self._command(Cmd.SET_QP_STATE, QpState.DISCONNECTED)
+        await self.command(Cmd.SET_QP_STATE, QpState.DISCONNECTED)
 
     async def reset(self, attempts: int = 1000) -> None:
         """Back to IDLE from DISCONNECTED or ERROR, as soon as nothing is outstanding."""
@@ -248,11 +242,11 @@ class Qp(ReceiveQueue):
 
     async def flush(self) -> None:
         """FLUSH_QP."""
-        await self._command(Cmd.FLUSH_QP)
+        await self.command(Cmd.FLUSH_QP)
 
     async def query(self) -> QpStatus:
         """QUERY_QP."""
-        return QpStatus.from_outs((await self._command(Cmd.QUERY_QP)).outs)
+        return QpStatus.from_outs((await self.command(Cmd.QUERY_QP)).outs)
 
     async def wait_retired(self, attempts: int = 1000) -> QpStatus:
         """Waits until every accepted request has retired."""
@@ -264,18 +258,7 @@ class Qp(ReceiveQueue):
 
     async def destroy(self, wait: bool = True, attempts: int = 1000) -> Result:
         """DESTROY_QP, repeated while it is pending (``wait``); returns the last result."""
-        for _ in range(attempts):
-            command = await self._command(Cmd.DESTROY_QP, allowed=Result.PENDING)
-            if command.result == Result.OK:
-                if self.host.qps.get(self.number) is self:
-                    del self.host.qps[self.number]
-                return Result.OK
-            if not wait:
-                return Result.PENDING
-        raise CommandError(command)
-
-    async def _command(self, code: Cmd, *args: int, allowed: Result = Result.OK) -> Command:
-        return ok(await self.host.command(code, self.number, *(int(arg) for arg in args)), allowed)
+        return await self.end(Cmd.DESTROY_QP, wait, attempts)
 
 
 async def connect_pair(first: Qp, second: Qp) -> None:

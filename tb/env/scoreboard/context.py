@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple, NoReturn
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import Any, Generic, NamedTuple, NoReturn, Protocol, TypeVar
 
 from models import codes
 from models.cq.core import CompletionCore
 from models.host.control import Args
+from models.layouts import NO_QP
 from models.params import Params
 from tb.env.defs import PSTATE, STATE, Reg
 from tb.env.harness.records import Asked, Command, Trace
@@ -21,6 +22,8 @@ from tb.env.scoreboard.explain import (
     describe_step,
     differences,
     explain,
+    name_of,
+    op_name,
     rule_of,
 )
 
@@ -28,16 +31,23 @@ from tb.env.scoreboard.explain import (
 HISTORY = 64
 SHOWN = 20
 
+#: What is late at the pins shows on the trace port, or at the next look, so many cycles later.
+SLACK = 16
+
 #: What the error log has: cause, kind, object, detail.
 LogEntry = tuple[int, int, int, int]
 
-#: Kind and number of what a failure is about.
+#: Kind and number of what a failure is about; None: nothing.
 Object = tuple[str, int | None]
 
 #: Places of the fields of lanes 1 and 2.
 _AT = {name: field.lsb for name, field in STATE.fields.items()}
 
 _RULE = re.compile(r"\b[A-Z]{2,3}-\d+[a-z]?\b")
+
+#: Kinds of objects that a step is of: the number in ``Trace.cq`` is that of a CQ, a QP, an SRQ; an
+#: SRQ or a QP, as bit 8 of the operand says; a QP, or none.
+CQ, QP, SRQ, QUEUE, ANY_QP = "CQ", "QP", "SRQ", "QUEUE", "ANY_QP"
 
 
 class Left(NamedTuple):
@@ -71,6 +81,20 @@ class Check:
     #: Requirements that its messages name, unless they name one themselves.
     rules = ""
 
+    def __init__(self, ctx: Context) -> None:
+        self.ctx = ctx
+
+    def fail(
+        self,
+        text: str,
+        *objs: Object,
+        diff: Difference | None = None,
+        rule: str = "",
+        more: Iterable[str] = (),
+    ) -> NoReturn:
+        """See ``Context.fail``."""
+        self.ctx.fail(text, *objs, diff=diff, rule=rule, more=more)
+
     def tick(self) -> None:
         """Time has passed: is something late?"""
 
@@ -81,6 +105,70 @@ class Check:
     def counters(self) -> dict[Reg, int]:
         """What the counters must show when all is quiet."""
         return {}
+
+
+class Waiting(Protocol):
+    """A request without its answer. ``request``: has its QP."""
+
+    cycle: int
+    request: Any
+
+
+W = TypeVar("W", bound=Waiting)
+
+
+class AnswerCheck(Check, Generic[W]):
+    """Answers in the order of their requests, one per cycle, each at most ``bound`` cycles after
+    its request or the latest stall; ``missing``: how it is told that one is.
+    """
+
+    bound = 0
+    missing = ""
+
+    def __init__(self, ctx: Context) -> None:
+        super().__init__(ctx)
+        self.requests: deque[W] = deque()
+        #: Since then nothing has stalled the answers.
+        self.free_since = 0
+        self._latest = -1
+
+    def look(self, waiting: W) -> None:
+        """Notes what may be answered in the present state of its QP."""
+
+    def changed_qp(self, qp: int) -> None:
+        """The state of a QP changed."""
+        for waiting in self.requests:
+            if waiting.request.qp == qp:
+                self.look(waiting)
+
+    def removed(self) -> None:
+        """The device is removed: what waits may be refused."""
+        for waiting in self.requests:
+            self.look(waiting)
+
+    def next_of(self, record: object) -> W:
+        """The request of the next answer."""
+        if not self.requests:
+            self.fail(f"answer without a request: {record}")
+        return self.requests.popleft()
+
+    def timely(self, waiting: W) -> None:
+        """The answer has come just now."""
+        cycle, since = self.ctx.cycle, max(waiting.cycle, self.free_since)
+        if cycle > max(since + self.bound, self._latest + 1):
+            self.fail(f"{waiting}: taken in cycle {cycle}, {self.bound} is the bound")
+        self._latest = cycle
+
+    def stalled(self, cycle: int) -> None:
+        """The answers were stalled up to this cycle."""
+        self.free_since = max(self.free_since, cycle)
+
+    def tick(self) -> None:
+        if self.requests:
+            waiting = self.requests[0]
+            since = max(waiting.cycle, self.free_since, self._latest)
+            if self.ctx.cycle - since > self.bound + SLACK:
+                self.fail(f"{self.missing} of cycle {waiting.cycle}: {waiting}")
 
 
 class Context:
@@ -95,8 +183,11 @@ class Context:
         self.seed = seed
         self.engine = CompletionCore(params)
         self.cycle = 0
-        #: Requirements of the check that is at work.
+        #: Requirements of the check that is at work, the step that it judges, and what the record
+        #: that it judges is of.
         self.rules = ""
+        self.step: Trace | None = None
+        self.objs: tuple[Object, ...] = ()
         self.history: list[deque[Trace]] = [deque(maxlen=HISTORY) for _ in range(params.num_cq)]
         #: Commands whose records came, but whose place in the stream is not reached yet.
         self.commands: deque[Command] = deque()
@@ -124,28 +215,24 @@ class Context:
     def fail(
         self,
         text: str,
-        cq: int | None = None,
-        step: Trace | None = None,
-        *,
+        *objs: Object,
         diff: Difference | None = None,
         rule: str = "",
-        objs: Sequence[Object] | None = None,
         more: Iterable[str] = (),
     ) -> NoReturn:
         """Raise :class:`Mismatch`, with everything that helps to find the cause.
 
-        ``cq``: the CQ that it is about, ``objs``: other objects, the first one of which is named.
-        ``diff``: the value that is wrong. ``rule``: default: that of the check that is at work.
-        ``more``: lines after the first one.
+        ``objs``: what it is about, the first of which is named; default: what the record that is
+        judged is of. ``diff``: the value that is wrong. ``rule``: default: that of the check that
+        is at work. ``more``: lines after the first one.
         """
-        if objs is None:
-            objs = [("CQ" if cq is not None and cq < self.params.num_cq else "", cq)]
-        kind, number = objs[0] if objs else ("", None)
+        step = self.step
+        there = [(kind, n) for kind, n in objs or self.objs if n is not None]
+        kind, number = there[0] if there else ("", None)
         if not rule:
             found = _RULE.findall(text)
             rule = ", ".join(dict.fromkeys(found)) if found else self.rules
-        head = f"{kind} {number}".strip() if number is not None else kind
-        parts = [f"{head}: "] if head else []
+        parts = [f"{kind} {number}: "] if there else []
         if diff is not None:
             parts.append(explain("", *diff, rule) + ": ")
         parts.append(text)
@@ -156,39 +243,31 @@ class Context:
             lines += [f"  step of the engine on lane {step.lane}:", f"    {describe_step(step)}"]
             lines.append(f"    state before: {describe(step.lane, step.old)}")
         for teller in self.tellers:
-            for obj, n in objs:
-                if obj == teller.kind and n is not None and n < teller.limit:
+            for obj, n in there:
+                if obj == teller.kind and n < teller.limit:
                     lines += teller.tell(n)
         raise Mismatch(
             "\n".join(lines),
             obj=kind,
             number=number,
-            field=diff.field if diff is not None else "",
-            got=diff.got if diff is not None else "",
-            want=diff.want if diff is not None else "",
             rule=rule,
             cycle=self.cycle,
+            **({} if diff is None else diff._asdict()),
         ) from None
 
-    def compare(self, when: str, step: Trace, want: int) -> None:
-        """The state ``when``, "before" or "after", a step of lanes 0 to 2 must be ``want``."""
-        if (step.old if when == "before" else step.new) != want:
-            self.differ(when, step, want)
-
-    def differ(
-        self, when: str, step: Trace, want: int, *objs: Object, hidden: int = 0, told: str = ""
-    ) -> NoReturn:
-        """A state is not ``want``; bits of ``hidden`` do not count. ``objs``: of the step, default:
-        its CQ; ``told``: what is added to the message.
+    def compare(self, when: str, step: Trace, want: int, hidden: int = 0, *objs: Object) -> None:
+        """The state ``when``, "before" or "after", a step must be ``want``; bits of ``hidden`` do
+        not count. ``objs``: see :meth:`fail`.
         """
         got = step.old if when == "before" else step.new
+        if not (got ^ want) & ~hidden:
+            return
         found: Sequence[Difference | None] = differences(step.lane, got, want, hidden) or [None]
         first = found[0]
         rule = rule_of(first.field, step.op) if first is not None and step.lane <= 2 else ""
-        text = f"state {when} the step differs from the model{told}"
-        more = [f"  {one}" for one in found[1:]]
-        cq = None if objs else step.cq
-        self.fail(text, cq, step, diff=first, rule=rule, objs=objs or None, more=more)
+        text = f"state {when} the step differs from the model, which has "
+        text += describe(step.lane, want)
+        self.fail(text, *objs, diff=first, rule=rule, more=[f"  {one}" for one in found[1:]])
 
     def _tell_cq(self, cq: int) -> list[str]:
         return [
@@ -253,6 +332,31 @@ class Context:
             return command
         return None
 
+    def step_of(
+        self,
+        record: Trace,
+        seen: list[Trace],
+        *which: int,
+        results: Collection[int] = (0,),
+        most: int = 1,
+    ) -> Command:
+        """The command in flight, one of ``which``, that a step belongs to. It ends with one of
+        ``results`` and has ``most`` steps of this operation at most; ``seen``: its steps so far.
+        """
+        name, command = op_name(record.op), self.command()
+        if (
+            command is None
+            or command.code not in which
+            or record.cq not in (command.args[0], NO_QP)
+        ):
+            self.fail(f"{name} without a command")
+        if command.result not in results:
+            self.fail(f"{name}, but its command answered {command.result:#x}")
+        if sum(step.op == record.op for step in seen) >= most:
+            self.fail(f"one more {name} of one command")
+        seen.append(record)
+        return command
+
     def window_start(self, command: Command) -> int:
         """No effect of a command is earlier than this cycle."""
         return max(self.last_command, command.start)
@@ -279,8 +383,7 @@ def steps_left(steps: Iterable[Trace]) -> Iterator[Left]:
 
 def call_of(command: Command) -> str:
     """A command with its arguments."""
-    code = command.code
-    name = codes.Command(code).name if code in set(codes.Command) else f"command {code:#x}"
+    name = name_of(codes.Command, command.code)
     return f"{name}({', '.join(f'{arg:#x}' for arg in command.args)})"
 
 

@@ -14,7 +14,6 @@ from functools import partial
 from typing import NamedTuple
 
 from models.codes import ArmType, CqStatus, Life, QpState, TraceOp
-from models.layouts import WINDOW_BIT
 from tb.env import defs
 from tb.env.harness.records import Trace
 
@@ -188,11 +187,6 @@ def differences(lane: int, got: int, want: int, hidden: int = 0) -> list[Differe
         for field in FIELDS.get(lane, ())
         if wrong & field.mask
     ]
-
-
-def object_name(number: int) -> tuple[str, int]:
-    """Kind and number of what bits 11:0 of a key name."""
-    return ("window", number ^ WINDOW_BIT) if number & WINDOW_BIT else ("region", number)
 
 
 # -- rules -----------------------------------------------------------------------------------------

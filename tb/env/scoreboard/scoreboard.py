@@ -20,19 +20,44 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from models.codes import ModelError
+from models.codes import ModelError, TraceOp
 from models.layouts import NO_QP
 from models.params import Params
+from tb.env import defs
 from tb.env.defs import TRC_RECV_POST, Cause, Reg
 from tb.env.harness.records import Asked, Command, Record, Trace
-from tb.env.scoreboard.context import Context, Left, LogEntry, NeedCommandError, Object
-from tb.env.scoreboard.explain import Mismatch, describe, differences
-from tb.env.scoreboard.table import ANY_QP, CQ, QP, QUEUE, SRQ, EngineChecks, Step, checks_of
+from tb.env.scoreboard.context import (
+    ANY_QP,
+    CQ,
+    QP,
+    QUEUE,
+    SRQ,
+    Context,
+    Left,
+    LogEntry,
+    NeedCommandError,
+)
+from tb.env.scoreboard.explain import Mismatch, describe, differences, op_name
+from tb.env.scoreboard.table import EngineChecks, checks_of
 
 __all__ = ["ALLOWANCES", "Mismatch", "Scoreboard"]
 
 #: How long a record may wait for the record of the command that explains it, in clock cycles.
 PATIENCE = 20_000
+
+#: Bits of the operand that no field of a step's operation has.
+_RESERVED = {
+    int(op): layout.reserved if layout is not None else (1 << 32) - 1
+    for op, layout in ((op, getattr(defs, f"TRC_{op.name}", None)) for op in TraceOp)
+}
+
+#: Steps that can make a callback.
+_CALLING = frozenset(
+    {
+        *(TraceOp.PUBLISH, TraceOp.CQ_ERROR, TraceOp.EVENT_FAILED, TraceOp.EVENT_DONE),
+        *(TraceOp.DOORBELL, TraceOp.CB_RETURN, TraceOp.MODERATION),
+    }
+)
 
 #: Cycles between two looks at bounds that nothing has met.
 _LOOK = 32
@@ -81,12 +106,7 @@ class Scoreboard:
         self.unread: Callable[[], str] = str
         #: Records judged of each type, over all lives of the engine.
         self._kinds: Counter[type] = Counter()
-        self._limits = {
-            CQ: params.num_cq,
-            QP: params.num_qp,
-            SRQ: params.num_srq,
-            ANY_QP: params.num_qp,
-        }
+        self._limits = {CQ: params.num_cq, QP: params.num_qp, SRQ: params.num_srq}
         self._begin()
 
     def _begin(self) -> None:
@@ -135,6 +155,7 @@ class Scoreboard:
                 if kind not in runs:
                     ctx.fail(f"the engine has no such port: {record}")
                 ctx.rules, run = runs[kind]
+                ctx.objs = ()
                 run(record)
                 judged += 1
         except NeedCommandError:
@@ -144,39 +165,33 @@ class Scoreboard:
             del waiting[:judged]
 
     def _step(self, record: Trace) -> None:
-        cycle = record.cycle
+        cycle, ctx = record.cycle, self.ctx
         if cycle - self._looked >= _LOOK:
             self._look()
         if self._settle is not None:
             self._settle(cycle)
         row = self._steps.get((record.lane, record.op))
         if row is None:
-            self.ctx.fail(f"trace: operation {record.op:#x} on lane {record.lane}")
-        if row.of is not CQ or record.cq >= self.params.num_cq:
-            self._exists(record, row)
-        self.ctx.rules = row.check.rules
+            ctx.fail(f"trace: operation {record.op:#x} on lane {record.lane}")
+        kind, number = row.of, record.cq
+        if kind is QUEUE:
+            kind = SRQ if TRC_RECV_POST["shared"].get(record.operand) else QP
+        elif kind is ANY_QP:
+            kind = QP
+        if number >= self._limits[kind] and not (row.of is ANY_QP and number == NO_QP):
+            ctx.fail(f"trace: step of {kind} {number}, which is out of range")
+        ctx.step, ctx.objs = record, ((kind, None if number == NO_QP else number),)
+        if (record.event or record.event_status) and record.op not in _CALLING:
+            ctx.fail("callback in a step that makes none", rule="CQ-06")
+        ctx.rules = row.check.rules
+        if record.operand & _RESERVED[record.op]:
+            ctx.fail(f"{op_name(record.op)} with operand {record.operand:#x}")
         try:
             for run in row.run:
                 run(record)
         except ModelError as error:
-            kind = self._kind(record, row)
-            objs: list[Object] = [] if kind is ANY_QP else [(kind, record.cq)]
-            self.ctx.fail(str(error), step=record, objs=objs)
-
-    @staticmethod
-    def _kind(record: Trace, row: Step) -> str:
-        shared = row.of is QUEUE and TRC_RECV_POST["shared"].get(record.operand)
-        return SRQ if shared else QP if row.of is QUEUE else row.of
-
-    def _exists(self, record: Trace, row: Step) -> None:
-        """A step is of an object that there is; only those of CQs call back."""
-        kind, number = self._kind(record, row), record.cq
-        if number >= self._limits[kind] and not (kind is ANY_QP and number == NO_QP):
-            name = QP if kind is ANY_QP else kind
-            self.ctx.fail(f"trace: step of {name} {number}, which is out of range")
-        if kind is not CQ and (record.event or record.event_status):
-            text = "callback in a step that is not of a CQ"
-            self.ctx.fail(text, objs=[(kind, number)], rule="CQ-06")
+            ctx.fail(str(error))
+        ctx.step, ctx.objs = None, ()
 
     def _look(self) -> None:
         """Bounds of time."""
@@ -234,7 +249,7 @@ class Scoreboard:
                 if excuse not in allowed:
                     more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
                     first = found[0]
-                    ctx.fail(f"at the end: {first.text} {first.number}{more}", first.cq)
+                    ctx.fail(f"at the end: {first.text} {first.number}{more}", ("CQ", first.cq))
 
     def _vacuous(self, allowed: set[str]) -> None:
         if "no_traffic" in allowed:

@@ -21,36 +21,27 @@ from tb.env.defs import Cause
 from tb.env.harness import records as beats
 from tb.env.harness.records import Trace
 from tb.env.scoreboard.arm.steps import StepChecks
-from tb.env.scoreboard.context import Check, Context, LogEntry
+from tb.env.scoreboard.context import ANY_QP, CQ, QP, QUEUE, SRQ, Check, Context, LogEntry
 from tb.env.scoreboard.cq.commands import CqCommands
-from tb.env.scoreboard.cq.credits import PortCredits
+from tb.env.scoreboard.cq.credits import Credits, PortCredits, PostCredits
 from tb.env.scoreboard.cq.entries import CompletionChecks
-from tb.env.scoreboard.cq.reserve import PostCredits
-from tb.env.scoreboard.host.commands import CommandCheck, Commands
+from tb.env.scoreboard.host.commands import Commands
 from tb.env.scoreboard.host.doorbells import DoorbellChecks
 from tb.env.scoreboard.host.memory import MemoryChecks
 from tb.env.scoreboard.host.pages import PageWrites
-from tb.env.scoreboard.keys.access import AccessChecks
+from tb.env.scoreboard.keys.access import AccessChecks, KeyChecks
 from tb.env.scoreboard.keys.commands import KeyCommands
 from tb.env.scoreboard.keys.context import KeyContext
-from tb.env.scoreboard.keys.requests import KeyChecks, PeerChecks
-from tb.env.scoreboard.post.commands import QpCommands
 from tb.env.scoreboard.post.context import QpContext
-from tb.env.scoreboard.post.dispatch import DispatchChecks
+from tb.env.scoreboard.post.dispatch import DispatchChecks, RetireChecks
 from tb.env.scoreboard.post.posts import PostChecks
-from tb.env.scoreboard.post.retire import RetireChecks
 from tb.env.scoreboard.post.states import QpChecks
 from tb.env.scoreboard.receive.commands import SrqCommands
 from tb.env.scoreboard.receive.context import ReceiveContext
-from tb.env.scoreboard.receive.posts import ReceivePostChecks
-from tb.env.scoreboard.receive.reports import ReceiveDoneChecks
+from tb.env.scoreboard.receive.posts import ReceiveDoneChecks, ReceivePostChecks
 from tb.env.scoreboard.receive.takes import TakeChecks
 
 Run = Callable[[Any], None]
-
-#: Kinds of objects that a step is of: the number in ``Trace.cq`` is that of a CQ, a QP, an SRQ; an
-#: SRQ or a QP, as bit 8 of the operand says; a QP, or none.
-CQ, QP, SRQ, QUEUE, ANY_QP = "CQ", "QP", "SRQ", "QUEUE", "ANY_QP"
 
 
 class Step(NamedTuple):
@@ -125,41 +116,52 @@ class CoreChecks:
     #: Told of each step that nothing more comes of earlier cycles.
     settle: Callable[[int], None] | None = None
 
-    def __init__(self, ctx: Context) -> None:
+    def __init__(self, ctx: Context, used: Callable[[int], bool] = lambda _: False) -> None:
+        """``used``: tells whether a queue pair names a CQ."""
         self.ctx = ctx
         self.pages = pages = PageWrites(ctx)
         pages.others = self.doorbells = doorbells = DoorbellChecks(ctx, pages)
-        self.credits = credits_ = PortCredits(ctx)
+        self.credits = credits_ = self._credits()
         self.completions = completions = CompletionChecks(ctx, credits_)
         self.memory = memory = MemoryChecks(ctx, doorbells, completions)
-        control = CqCommands(ctx, completions, credits_, doorbells, memory, lambda _: False)
-        self.commands = commands = Commands(ctx, {}, control)
-        self.steps = StepChecks(ctx, completions, credits_, doorbells, memory, control)
+        of_cqs = completions, credits_, doorbells, memory
+        self.cq_commands = cq_commands = CqCommands(ctx, *of_cqs, used)
+        self.commands = commands = Commands(ctx, cq_commands)
+        self.steps = StepChecks(ctx, *of_cqs, cq_commands)
         self.all: list[Check] = [
-            *(completions, memory, self.steps, control, pages, doorbells, credits_, commands)
+            *(completions, memory, self.steps, cq_commands, pages, doorbells, credits_, commands)
         ]
         self.by_step = _cq_steps(self.steps)
         self.by_type: dict[type, tuple[Check, Run]] = {
             beats.MemResponse: (memory, memory.response),
             beats.MemWrite: (memory, memory.write),
             beats.Interrupt: (memory, memory.interrupt),
-            beats.Completion: (completions, completions.completion),
-            beats.CreditRequest: (credits_, credits_.request),
-            beats.CreditAnswer: (credits_, credits_.answer),
             beats.DoorbellRequest: (doorbells, pages.request),
             beats.DoorbellResponse: (pages, pages.response),
             beats.Command: (commands, commands.command),
         }
+        if isinstance(credits_, PortCredits):
+            self.by_type |= {
+                beats.Completion: (completions, completions.completion),
+                beats.CreditRequest: (credits_, credits_.request),
+                beats.CreditAnswer: (credits_, credits_.answer),
+            }
+
+    def _credits(self) -> Credits:
+        """The check of the credit port."""
+        return PortCredits(self.ctx)
 
     def seen(self, kinds: dict[type, int]) -> list[Seen]:
         """What a test must have seen; ``kinds``: records judged of each type."""
+        excuses = {
+            Trace: "no_traffic",
+            beats.Completion: "no_completions",
+            beats.DoorbellRequest: "no_doorbells",
+        }
         return [
-            Seen(f"{kind.__name__} record", kinds.get(kind, 0), (allowance,))
-            for kind, allowance in (
-                (Trace, "no_traffic"),
-                (beats.Completion, "no_completions"),
-                (beats.DoorbellRequest, "no_doorbells"),
-            )
+            Seen(f"{kind.__name__} record", kinds.get(kind, 0), (excuse,))
+            for kind, excuse in excuses.items()
+            if kind in self.by_type or kind is Trace
         ]
 
     def stalled(self, cycles: dict[str, int]) -> None:
@@ -170,80 +172,66 @@ class CoreChecks:
         return set(_CERTAIN)
 
     def maybe(self) -> list[LogEntry]:
-        """Entries that may be in the error log as well."""
+        """Entries that may be in the error log as well: the order of events does not show at the
+        ports.
+        """
         return []
 
     def deadline(self) -> int:
-        """Until this cycle something may still happen by itself."""
+        """Until this cycle something may still happen by itself: a release by age."""
         return 0
 
-    def carry(self, before: Checks) -> None:
+    def carry(self, before: CoreChecks) -> None:
         """The engine was reset: what was seen before it counts."""
 
 
-class EngineChecks:
-    """Checks of the full engine."""
+class EngineChecks(CoreChecks):
+    """Checks of the full engine: completions and credits have no ports, queue pairs have."""
 
-    first_lanes = (9, 5, 6, 7, 8)
-    bounded = ("WORK", "SCATTER", "VERDICT")
+    first_lanes: tuple[int, ...] = (9, 5, 6, 7, 8)
+    bounded: tuple[str, ...] = ("WORK", "SCATTER", "VERDICT")
 
     def __init__(self, ctx: Context) -> None:
-        self.ctx = ctx
         self.qpc = qpc = QpContext(ctx, KeyTable(ctx.params))
         self.rc = rc = ReceiveContext(qpc)
         self.kc = kc = KeyContext(rc)
-        self.pages = pages = PageWrites(ctx)
-        pages.others = self.doorbells = doorbells = DoorbellChecks(ctx, pages)
-        self.credits = credits_ = PostCredits(ctx)
-        self.completions = completions = CompletionChecks(ctx, credits_)
-        self.memory = memory = MemoryChecks(ctx, doorbells, completions)
+        self.post_credits = credits_ = PostCredits(ctx)
+        super().__init__(ctx, qpc.model.uses_cq)
+        pages, completions = self.pages, self.completions
         self.dispatch = dispatch = DispatchChecks(kc)
         self.retire = retire = RetireChecks(kc, completions, dispatch)
         self.posts = posts = PostChecks(qpc, pages, credits_, dispatch)
         self.receive_posts = receive_posts = ReceivePostChecks(rc, pages, credits_)
-        self.peer = peer = PeerChecks(kc)
-        self.takes = takes = TakeChecks(rc, credits_, memory, peer)
+        self.keys = keys = KeyChecks(kc, dispatch, retire)
+        self.takes = takes = TakeChecks(rc, credits_, self.memory, keys)
         self.receives = receives = ReceiveDoneChecks(rc, completions, receive_posts)
         self.access = access = AccessChecks(kc)
-        self.keys = keys = KeyChecks(kc, dispatch, retire, peer)
-        self.qps = qps = QpChecks(kc, dispatch, retire, takes, receives)
+        self.qps = qps = QpChecks(kc, dispatch, takes, posts)
         credits_.waiters = [check.oldest for check in (posts, receive_posts, takes)]
         pages.by_offset = {
             **dict.fromkeys(range(0, PORTALS_END, 0x40), posts),
             **dict.fromkeys((RECV_PORTAL, SRQ_PORTAL, SRQ_DB), receive_posts),
         }
-        cq_commands = CqCommands(
-            ctx, completions, credits_, doorbells, memory, used=qpc.model.uses_cq
-        )
-        qp_commands = QpCommands(kc, qps, posts)
-        srq_commands = SrqCommands(rc, receive_posts, takes, qp_commands.sizes)
+        srq_commands = SrqCommands(rc, receive_posts, takes, qps.sizes)
         key_commands = KeyCommands(kc)
-        of_srqs: dict[int, CommandCheck] = {
-            code: srq_commands for code in RECEIVE_COMMANDS if code < codes.Command.REGISTER_MR
-        }
-        by_code: dict[int, CommandCheck] = {
-            **dict.fromkeys(QP_COMMANDS, qp_commands),
+        of_srqs = [code for code in RECEIVE_COMMANDS if code < codes.Command.REGISTER_MR]
+        self.commands.closed = key_commands.closed
+        self.commands.by_code = {
+            **dict.fromkeys(QP_COMMANDS, qps),
             **dict.fromkeys((*RECEIVE_COMMANDS, *WINDOW_COMMANDS), key_commands),
-            **of_srqs,
+            **dict.fromkeys(of_srqs, srq_commands),
         }
-        self.commands = commands = Commands(ctx, by_code, cq_commands, key_commands.closed)
-        self.steps = steps = StepChecks(ctx, completions, credits_, doorbells, memory, cq_commands)
         qps.listeners = (
             *(posts.changed_qp, receive_posts.changed_qp, takes.changed_qp),
-            *(receives.changed_qp, kc.changed_qp, access.changed_qp),
+            access.changed_qp,
         )
         key_commands.listeners = (takes.removed, access.removed)
-        self.all: list[Check] = [
-            *(completions, memory, steps, cq_commands, pages, doorbells, credits_, posts),
-            *(dispatch, retire, qps, qp_commands, rc, receive_posts, takes, receives, peer),
-            *(srq_commands, kc, access, keys, key_commands, commands),
+        self.all[-1:] = [
+            *(posts, dispatch, retire, qpc, qps, rc, receive_posts, takes, receives),
+            *(srq_commands, kc, access, keys, key_commands, self.commands),
         ]
-        self.by_type: dict[type, tuple[Check, Run]] = {
-            beats.MemResponse: (memory, memory.response),
-            beats.MemWrite: (memory, memory.write),
+        self.by_type |= {
             beats.Interrupt: (takes, takes.interrupt),
-            beats.DoorbellRequest: (doorbells, pages.request),
-            beats.DoorbellResponse: (pages, pages.response),
             beats.WorkBeat: (dispatch, dispatch.work),
             beats.DoneReport: (retire, retire.done),
             beats.ConnReport: (qps, qps.conn),
@@ -253,12 +241,9 @@ class EngineChecks:
             beats.RecvDone: (receives, receives.done),
             beats.AccessCheck: (access, access.check),
             beats.AccessVerdict: (access, access.verdict),
-            beats.Command: (commands, commands.command),
         }
-        cq_steps = _cq_steps(steps)
-        failed = cq_steps[1, TraceOp.CQ_ERROR]
-        self.by_step: dict[tuple[int, int], Step] = {
-            **cq_steps,
+        failed = self.by_step[1, TraceOp.CQ_ERROR]
+        self.by_step |= {
             (1, TraceOp.CQ_ERROR): failed._replace(run=(rc.cq_failed, *failed.run)),
             (3, TraceOp.POST): Step(QP, posts, (posts.post_step,)),
             (3, TraceOp.AGE): Step(QP, posts, (posts.age_step,)),
@@ -278,7 +263,7 @@ class EngineChecks:
             (9, TraceOp.CHECK): Step(QP, access, (access.step,)),
         }
         #: Nothing more comes of earlier cycles than this one.
-        self.settle: Callable[[int], None] = rc.settle
+        self.settle = rc.settle
         #: Seen before the latest reset: posts, requests retired and receives, buffers, keys.
         self._before = Counted()
 
@@ -291,56 +276,48 @@ class EngineChecks:
             self.qpc.model.posts,
             self.retire.retired + self.rc.completed,
             self.rc.posted,
-            self.keys.executed + self.peer.invalidations + sum(self.access.codes.values()),
+            self.keys.executed + self.keys.invalidations + sum(self.access.codes.values()),
         )
         return Counted(*(n + before for n, before in zip(now, self._before, strict=True)))
 
     def seen(self, kinds: dict[type, int]) -> list[Seen]:
-        """What a test must have seen; ``kinds``: records judged of each type."""
+        """A test of receives alone, or of keys alone, has seen something."""
         posts, done, received, keyed = self.counted
         others = received + keyed
         return [
-            Seen("Trace record", kinds.get(Trace, 0), ("no_traffic",)),
-            Seen("DoorbellRequest record", kinds.get(beats.DoorbellRequest, 0), ("no_doorbells",)),
-            # A test of receives alone, or of keys alone, has seen something.
+            *super().seen(kinds),
             Seen("accepted post", posts or others, ("no_posts",)),
             Seen("retired request", done or others, ("no_completions", "no_posts")),
             Seen("accepted receive", posts or others, ("no_receives",)),
         ]
 
-    def carry(self, before: Checks) -> None:
-        """The engine was reset: what was seen before it counts."""
+    def carry(self, before: CoreChecks) -> None:
         assert isinstance(before, EngineChecks)
         self._before = before.counted
 
     # -- the end -----------------------------------------------------------------------------------
 
+    def _credits(self) -> Credits:
+        """That of posts, which is made already."""
+        return self.post_credits
+
     def stalled(self, cycles: dict[str, int]) -> None:
-        """Cycles up to which the channels of these names were stalled."""
         self.dispatch.stalled(cycles["WORK"])
         self.takes.stalled(cycles["SCATTER"])
         self.access.stalled(cycles["VERDICT"])
 
     def certain(self) -> set[Cause]:
-        """Causes in the error log that the checks know all entries of."""
         found = {cause for cause in Cause if Cause.DONE_BAD <= cause < Cause.MEM_CORRECTED}
         uncertain = {Cause.CONN_NO_QP} if self.qps.unsettled else set()
         return found - uncertain | _CERTAIN
 
     def maybe(self) -> list[LogEntry]:
-        """Entries that may be in the error log as well: the order of events does not show at the
-        ports.
-        """
         return self.takes.maybe
 
     def deadline(self) -> int:
-        """Until this cycle held requests may still be released by age."""
         return max(self.posts.deadlines.values(), default=0)
 
 
-Checks = CoreChecks | EngineChecks
-
-
-def checks_of(ctx: Context) -> Checks:
+def checks_of(ctx: Context) -> CoreChecks:
     """The checks of a build: one without queue pairs is the completion core."""
     return EngineChecks(ctx) if ctx.params.num_qp else CoreChecks(ctx)

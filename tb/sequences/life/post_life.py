@@ -20,7 +20,7 @@ from models.verbs import VERBS
 from tb.env.defs import CqStatus, QpState, Result
 from tb.env.host.consumer import Consumer, Habits
 from tb.env.host.cq import Eq
-from tb.env.scoreboard.post.ledger import Ledger, Life, Posted
+from tb.env.scoreboard.ledger import Ledger, Life, Posted
 from tb.sequences import CarillonSequence
 from tb.sequences.bad_posts import FOREIGN_CAUSES, OWN_CAUSES, bad_post
 
@@ -268,7 +268,7 @@ class PostLife(CarillonSequence):
 
         def ring() -> None:
             answer = self.env.doorbells.post(page, offset, 0, line=line, at=at, **options)
-            self.ledger.posted(life, Posted(post, answer, epoch, causes))
+            self.ledger.posted(life, Posted(answer, epoch, causes, post))
 
         self._doorbells.append((at, ring))
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from models.post.post import Segment
 from tb.env.agents.control import CommandError
 from tb.env.defs import KEY, CqeStatus, Opcode, QpState, Result, Right
-from tb.env.host.windows import MemoryWindow
+from tb.env.host.regions import MemoryWindow
 from tb.env.scoreboard.keys.ledger import Asked, Message, Side
 from tb.sequences.life.window_links import Link, Zone
 from tb.sequences.traffic.window_traffic import WindowTraffic

@@ -20,10 +20,8 @@ from tb.env.agents.base import Pending
 from tb.env.agents.control import CommandError
 from tb.env.agents.doorbell import WriteResult
 from tb.env.defs import Cause, QpState, RecvFlag, Result, Right
-from tb.env.host.keyed import Keyed
 from tb.env.host.qp import connect_pair
-from tb.env.host.regions import Region
-from tb.env.host.windows import MemoryWindow
+from tb.env.host.regions import Keyed, MemoryWindow, Region
 from tb.env.scoreboard.keys.ledger import Asked, Message, Side, WindowLedger
 from tb.sequences import CarillonSequence
 

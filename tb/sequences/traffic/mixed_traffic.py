@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from models.cq.queue import NdResultEx
-from tb.env.agents import Cpl
 from tb.env.agents.base import Pending
+from tb.env.agents.completion import Cpl
 from tb.env.defs import CqeType
 from tb.env.host.consumer import Consumer, Habits
 from tb.env.host.cq import Cq, Eq

@@ -21,8 +21,7 @@ from models.verbs import VERBS
 from tb.env.defs import CqStatus, RecvFlag
 from tb.env.host.consumer import Consumer
 from tb.env.host.cq import Eq
-from tb.env.scoreboard.post.ledger import Life
-from tb.env.scoreboard.receive.ledger import RECEIVES, Buffer, Queue, ReceiveLedger
+from tb.env.scoreboard.ledger import RECEIVES, Buffer, Life, Queue, ReceiveLedger
 from tb.env.transport.receive import Arrival, Taken
 from tb.sequences.life.post_life import PostLife
 from tb.sequences.receive_pool import QUEUE_CAUSES, REGION_CAUSES, WRITE_CAUSES, Pool, bad_receive
@@ -252,7 +251,7 @@ class ReceiveTraffic(PostLife):
         def ring() -> None:
             queue.planned -= planned
             answer = queue.handle.queue_recv(post, page=page, at=at, **options)
-            self.received.posted(queue, Buffer(post, answer, causes, epoch))
+            self.received.posted(queue, Buffer(answer, epoch, causes, post))
 
         self._doorbells.append((at, ring))
 

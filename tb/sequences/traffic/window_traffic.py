@@ -9,9 +9,7 @@ from typing import Any
 
 from models.post.post import Segment
 from tb.env.defs import Opcode, PostFlag, Result, Right, Verdict
-from tb.env.host.keyed import Keyed, next_key
-from tb.env.host.regions import Region
-from tb.env.host.windows import MemoryWindow
+from tb.env.host.regions import Keyed, MemoryWindow, Region, next_key
 from tb.env.scoreboard.keys.ledger import Asked, Message, Side
 from tb.sequences.life.window_links import Link, WindowLinks, refused
 

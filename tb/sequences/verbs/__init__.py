@@ -23,7 +23,7 @@ from typing import Any, ClassVar, Final
 from models.post.post import Post
 from models.verb import Limits, Verb
 from models.verbs import VERBS
-from tb.env.agents import PageItem
+from tb.env.agents.doorbell import PageItem
 from tb.env.defs import Cause, PageReg
 from tb.env.host.qp import Qp
 

@@ -7,12 +7,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
-from tb.env.agents import Cpl
+from tb.env.agents.completion import Cpl
+from tb.env.agents.control import CommandError
 from tb.env.base_test import CarillonTest
 from tb.env.defs import CQ_DB, EQE, ArmType, Cause, Cmd, Kind, Result
 from tb.env.harness.records import Interrupt, MemWrite, Record, Trace
 from tb.env.host.cq import Cq, Eq
-from tb.env.host.driver import CommandError, LogEntry
+from tb.env.host.driver import LogEntry
 
 SLVERR = 2
 R = TypeVar("R")

@@ -15,8 +15,7 @@ from tb.env.defs import RPOST, Cause, CqeStatus, Kind, PageReg, Scatter, TraceOp
 from tb.env.harness.records import Interrupt, MemWrite, ScatterAnswer, TermRequest, Trace, WorkBeat
 from tb.env.host.driver import LogEntry
 from tb.env.host.qp import Qp
-from tb.env.host.recv import ReceiveQueue
-from tb.env.host.srq import Srq
+from tb.env.host.recv import ReceiveQueue, Srq
 from tb.env.transport.receive import Receiver
 from tb.tests.common.directed import SLVERR
 from tb.tests.common.posting import PostingTest

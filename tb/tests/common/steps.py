@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from cocotb.triggers import Lock, gather
 
-from tb.env.agents import Cpl
+from tb.env.agents.completion import Cpl
 from tb.env.defs import CQ_DB, ArmType, Cause, CqeType, CqStatus, PageReg
 from tb.env.host.cq import Cq, Eq
 from tb.tests.common.directed import DirectedTest

@@ -19,9 +19,8 @@ from tb.env.harness.records import Command, Record, RecvRequest, ScatterAnswer, 
 from tb.env.host.cq import Cq
 from tb.env.host.driver import LogEntry
 from tb.env.host.qp import Qp
-from tb.env.host.recv import ReceiveQueue
+from tb.env.host.recv import ReceiveQueue, Srq
 from tb.env.host.regions import Region
-from tb.env.host.srq import Srq
 from tb.env.transport.receive import Receiver
 from tb.tests.common.posting import PostingTest
 

@@ -27,8 +27,7 @@ from tb.env.defs import (
 from tb.env.harness.records import Trace
 from tb.env.host.qp import Qp
 from tb.env.host.recv import ReceiveQueue
-from tb.env.host.regions import Region, RegionStatus
-from tb.env.host.windows import MemoryWindow, WindowStatus
+from tb.env.host.regions import KeyStatus, MemoryWindow, Region
 from tb.tests.common.taking import TAKEN, TakingTest
 
 READ = CheckKind.READ
@@ -255,9 +254,9 @@ class WindowTest(TakingTest):
 
     async def look(
         self, regions: Sequence[Region] = (), windows: Sequence[MemoryWindow] = ()
-    ) -> list[RegionStatus | WindowStatus]:
+    ) -> list[KeyStatus]:
         """What the queries of these objects say."""
-        found: list[RegionStatus | WindowStatus] = [await one.query() for one in regions]
+        found: list[KeyStatus] = [await one.query() for one in regions]
         return found + [await window.query() for window in windows]
 
     async def start_over(self) -> None:

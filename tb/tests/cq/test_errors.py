@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pyuvm
 
-from tb.env.agents import Cpl
+from tb.env.agents.completion import Cpl
 from tb.env.defs import RSV, Cause, CqStatus, Kind
 from tb.env.host.cq import Cq
 from tb.tests.common.directed import DirectedTest

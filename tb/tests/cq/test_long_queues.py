@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import pyuvm
 
-from tb.env.agents import Cpl
 from tb.env.agents.base import Pending
+from tb.env.agents.completion import Cpl
 from tb.env.agents.doorbell import WriteResult
 from tb.env.defs import ArmType, CqStatus
 from tb.env.host.cq import Cq, Eq

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 import cocotb
 import pyuvm
 
-from tb.env.agents import Cpl
+from tb.env.agents.completion import Cpl
 from tb.env.defs import ArmType, Cmd, CqStatus, Result, TraceOp
 from tb.env.harness.harness import Channel
 from tb.env.harness.records import MemResponse, Trace

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pyuvm
 
-from tb.env.agents import Cpl
+from tb.env.agents.completion import Cpl
 from tb.env.defs import ArmType, TraceOp
 from tb.env.harness.harness import Channel
 from tb.env.harness.records import (

@@ -7,10 +7,10 @@ from itertools import product
 
 import pyuvm
 
+from tb.env.agents.control import CommandError
 from tb.env.defs import Result
 from tb.env.harness.harness import Channel
 from tb.env.host.cq import Cq
-from tb.env.host.driver import CommandError
 from tb.tests.common.directed import DirectedTest
 from tb.tests.common.steps import ERRORS, UNSOLICITED, StepTest
 

@@ -11,7 +11,9 @@ from typing import Any
 import pyuvm
 from pyuvm import uvm_sequence
 
-from tb.env.agents import CommandItem, CompletionItem, Cpl, CreditItem, PageItem
+from tb.env.agents.completion import CompletionItem, Cpl, CreditItem
+from tb.env.agents.control import CommandItem
+from tb.env.agents.doorbell import PageItem
 from tb.env.base_test import CarillonTest
 from tb.env.defs import CQ_DB, ArmType, Cause, Cmd, PageReg, Result
 from tb.env.harness.records import (

@@ -13,8 +13,8 @@ import pyuvm
 from tb.env.defs import CHECK, QpState, Result, Right, Verdict
 from tb.env.harness.records import AccessCheck, AccessVerdict
 from tb.env.host.driver import LogEntry
-from tb.env.host.keyed import next_key
 from tb.env.host.qp import Qp
+from tb.env.host.regions import next_key
 from tb.tests.common.key_checking import BAD_RANGE, KINDS, NO_RIGHT, TOP, WRONG_QP, CheckTest
 from tb.tests.common.posting import CANCELED
 from tb.tests.common.windowing import (

@@ -11,8 +11,7 @@ import pyuvm
 
 from tb.env.defs import Cause, Cmd, Opcode, QpState, Result, Right, Verdict
 from tb.env.host.qp import Qp
-from tb.env.host.regions import Region
-from tb.env.host.windows import MemoryWindow
+from tb.env.host.regions import MemoryWindow, Region
 from tb.tests.common.posting import OK
 from tb.tests.common.taking import TAKEN
 from tb.tests.common.windowing import (

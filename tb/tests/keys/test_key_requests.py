@@ -11,8 +11,8 @@ import pyuvm
 
 from models.post.post import Post, Segment
 from tb.env.defs import Opcode, PostFlag, Right
-from tb.env.host.keyed import next_key
 from tb.env.host.qp import Qp
+from tb.env.host.regions import next_key
 from tb.tests.common.windowing import (
     ALL,
     ALREADY_VALID,

@@ -25,8 +25,7 @@ from tb.env.defs import (
 )
 from tb.env.harness.records import Trace
 from tb.env.host.qp import Qp
-from tb.env.host.regions import Region
-from tb.env.host.windows import MemoryWindow
+from tb.env.host.regions import MemoryWindow, Region
 from tb.tests.common.posting import CANCELED
 from tb.tests.common.taking import REFUSED, TAKEN
 from tb.tests.common.windowing import (

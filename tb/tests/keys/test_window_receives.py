@@ -26,8 +26,8 @@ from tb.env.defs import (
     TraceOp,
 )
 from tb.env.host.driver import LogEntry
-from tb.env.host.keyed import next_key
 from tb.env.host.recv import ReceiveQueue
+from tb.env.host.regions import next_key
 from tb.tests.common.posting import FAILED
 from tb.tests.common.taking import LENGTH_ERROR, NOT_READY, REFUSED, TAKEN, TOO_LONG
 from tb.tests.common.windowing import (

@@ -11,8 +11,7 @@ from models.post.post import Post
 from tb.env.defs import Cmd, Opcode, QpState, Result, TraceOp
 from tb.env.harness.records import WorkBeat
 from tb.env.host.qp import Qp
-from tb.env.host.regions import Region
-from tb.env.host.windows import MemoryWindow
+from tb.env.host.regions import MemoryWindow, Region
 from tb.tests.common.posting import FAILED
 from tb.tests.common.taking import Want
 from tb.tests.common.windowing import GENERATION, INVALID_TOKEN, WindowTest

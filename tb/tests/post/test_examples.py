@@ -8,7 +8,7 @@ from dataclasses import replace
 import pyuvm
 from pyuvm import uvm_factory
 
-from tb.env.agents import PageDriver, PageItem
+from tb.env.agents.doorbell import PageDriver, PageItem
 from tb.env.base_test import CarillonTest
 from tb.env.scoreboard.explain import Mismatch
 from tb.sequences import find

@@ -26,9 +26,8 @@ from tb.env.defs import (
 )
 from tb.env.host.cq import Cq
 from tb.env.host.qp import Qp, connect_pair
-from tb.env.host.recv import ReceiveQueue
-from tb.env.host.srq import Srq
-from tb.env.host.windows import MemoryWindow
+from tb.env.host.recv import ReceiveQueue, Srq
+from tb.env.host.regions import MemoryWindow
 from tb.env.scoreboard.scoreboard import Scoreboard
 from tb.tests.common.long_lives import LongLifeTest
 from tb.tests.common.memory_words import MemoryWords, check_bit

@@ -13,7 +13,7 @@ from tb.env.base_test import CarillonTest
 from tb.env.defs import CqeStatus, CqStatus
 from tb.env.harness.harness import Channel
 from tb.env.host.consumer import Habits
-from tb.env.scoreboard.post.ledger import Ledger
+from tb.env.scoreboard.ledger import Ledger
 from tb.sequences import find
 
 BUILD = ["engine", "engine_small", "engine_deep"]

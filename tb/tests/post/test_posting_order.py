@@ -11,9 +11,9 @@ from itertools import permutations
 import pyuvm
 
 from models.post.post import Post, Segment
+from tb.env.agents.control import CommandError
 from tb.env.defs import Cause, Opcode, PostFlag, QpState, Result
 from tb.env.harness.harness import Channel
-from tb.env.host.driver import CommandError
 from tb.env.host.qp import Qp
 from tb.tests.common.posting import CANCELED, FAILED, OK, PostingTest
 

@@ -9,7 +9,7 @@ import pyuvm
 from tb.env.defs import QpState, Result, TraceOp
 from tb.env.harness.harness import Channel
 from tb.env.host.qp import Qp
-from tb.env.host.srq import Srq
+from tb.env.host.recv import Srq
 from tb.tests.common.taking import TakingTest, Want, canceled
 
 BUILD = "engine"

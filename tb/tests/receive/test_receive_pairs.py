@@ -10,7 +10,7 @@ from typing import Final
 
 import pyuvm
 
-from tb.env.agents import Cpl
+from tb.env.agents.completion import Cpl
 from tb.env.defs import ArmType, CqeFlag, CqeType
 from tb.tests.common.steps import ANY, SOLICITED, SOLICITED_RECEIVE, Consumer, Kind, StepTest
 

@@ -15,9 +15,8 @@ from models.post.post import Segment
 from models.receive.receive_post import RESERVED, RecvPost
 from tb.env.defs import Cause, CqStatus, PageReg, QpState, Result, Right
 from tb.env.host.qp import Qp
-from tb.env.host.recv import ReceiveQueue, posted
+from tb.env.host.recv import ReceiveQueue, Srq, posted
 from tb.env.host.regions import Region
-from tb.env.host.srq import Srq
 from tb.tests.common.posting import OK
 from tb.tests.common.receive_posts import ReceivePostTest
 

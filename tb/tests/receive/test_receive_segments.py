@@ -11,7 +11,7 @@ import pyuvm
 
 from models.post.post import Segment
 from tb.env.defs import Cause, Cmd, Result, Right
-from tb.env.host.regions import Region, RegionStatus
+from tb.env.host.regions import KeyStatus, Region
 from tb.tests.common.receive_segments import ZONE, SegmentTest
 
 BUILD = ["engine", "engine_small"]
@@ -245,6 +245,6 @@ class RegionCommandsTest(SegmentTest):
                 region = await host.register(number + 1, number=number, zone=zone, rights=rights)
                 assert region.key == number | (start.get(number, 0) + life + 1) << 12
                 keys.append(region.key)
-                right = RegionStatus(region.key, region.base, number + 1, zone, rights, valid=True)
+                right = KeyStatus(region.key, region.base, number + 1, zone, rights, valid=True)
                 assert await region.query() == right
         return keys

@@ -14,7 +14,7 @@ import pyuvm
 from tb.env.defs import SRQ_DB, ArmType, Cause, Cmd, PageReg, Result
 from tb.env.harness.harness import Channel
 from tb.env.harness.records import Interrupt
-from tb.env.host.srq import Srq, SrqStatus
+from tb.env.host.recv import Srq, SrqStatus
 from tb.tests.common.posting import CANCELED, OK
 from tb.tests.common.receive_posts import ReceivePostTest
 from tb.tests.common.taking import NOT_READY, TAKEN, TakingTest, canceled

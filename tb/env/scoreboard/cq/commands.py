@@ -20,7 +20,7 @@ from tb.env.harness.records import Command, Trace
 from tb.env.scoreboard.context import Context, Object, args_of
 from tb.env.scoreboard.cq.credits import Credits
 from tb.env.scoreboard.cq.entries import CompletionChecks
-from tb.env.scoreboard.explain import coded, op_name
+from tb.env.scoreboard.explain import coded
 from tb.env.scoreboard.host.commands import CommandCheck
 from tb.env.scoreboard.host.doorbells import DoorbellChecks
 from tb.env.scoreboard.host.memory import MemoryChecks
@@ -65,20 +65,10 @@ class CqCommands(CommandCheck):
 
     def expect(self, record: Trace) -> Command:
         """The command that a step belongs to; it has at most one step of each kind."""
-        ctx = self.ctx
-        command = ctx.command_for(record.cq, _COMMAND_OF[TraceOp(record.op)])
-        if command is None:
-            ctx.fail(f"{op_name(record.op)} without a command", record.cq, record)
-        if command.result not in (OK, PENDING):
-            ctx.fail(
-                f"{op_name(record.op)}, but its command answered {command.result:#x}",
-                record.cq,
-                record,
-            )
-        if any(step.op == record.op for step in self.seen):
-            ctx.fail(f"second {op_name(record.op)} of one command", record.cq, record)
+        code = _COMMAND_OF[TraceOp(record.op)]
+        command = self.ctx.step_of(record, self.seen, code, results=(OK, PENDING))
         if command.code == codes.Command.DESTROY_CQ and self.used(record.cq):
-            ctx.fail("destroyed, although a QP names it", record.cq, record)
+            self.fail("destroyed, although a QP names it")
         return command
 
     def create(self, record: Trace) -> None:
@@ -87,19 +77,17 @@ class CqCommands(CommandCheck):
         command = self.expect(record)
         started = any(step.op == TraceOp.START for step in self.seen)
         if not started:
-            self._begin(command, record)
+            self._begin(command, cq)
             self.completions.not_started.add(cq)
         args = args_of(command)
         config = args.config
         if record.operand != TRC_CREATE.pack(typed=config.typed, rearm=config.rearm):
-            ctx.fail(f"CREATE with operand {record.operand:#x}", cq, record)
+            self.fail(f"CREATE with operand {record.operand:#x}")
         ctx.engine.create(cq, config, args.page, args.eq)
-        self.seen.append(record)
 
-    def _begin(self, command: Command, record: Trace) -> None:
-        ctx, cq = self.ctx, record.cq
-        self._must_be_ok(command, record)
-        args = args_of(command)
+    def _begin(self, command: Command, cq: int) -> None:
+        ctx, args = self.ctx, args_of(command)
+        self.must_pass(check_command(command.code, args, ctx.engine))
         ctx.engine.start(cq, args.ring(CQE_BYTES), args.reservation)
         ctx.classes[cq] = []
         ctx.solicited[cq] = 0
@@ -109,36 +97,22 @@ class CqCommands(CommandCheck):
         self.doorbells.created(cq)
         self.memory.created(cq)
 
-    def _must_be_ok(self, command: Command, record: Trace) -> None:
-        result = check_command(command.code, args_of(command), self.ctx.engine)
-        if result is not OK:
-            self.ctx.fail(f"executed, the model refuses it: {result.name}", record.cq, record)
-
-    def producer(self, record: Trace) -> None:
+    def producer(self, record: Trace, command: Command) -> None:
         """START, RESIZE, STOP: the producer's side."""
-        ctx, cq = self.ctx, record.cq
-        command = self.expect(record)
+        ctx, cq, args = self.ctx, record.cq, args_of(command)
         if record.op == TraceOp.RESIZE:
-            self._resize(command, record)
-        elif record.operand:
-            ctx.fail(f"{op_name(record.op)} with operand {record.operand:#x}", cq, record)
-        elif record.op == TraceOp.START:
-            if cq in self.completions.not_started:
-                self.completions.not_started.discard(cq)
-            else:
-                self._begin(command, record)
-        else:
+            self.must_pass(check_command(command.code, args, ctx.engine))
+            ctx.old_log2[cq] = ctx.engine.producers[cq].ring.log2
+            switch = ctx.engine.resize(cq, args.ring(CQE_BYTES))
+            if record.operand != ctx.params.index(switch):
+                self.fail(f"RESIZE at {record.operand}, expected {switch}")
+        elif record.op == TraceOp.STOP:
             ctx.engine.stop(cq)
             self.completions.stop(cq)
-        self.seen.append(record)
-
-    def _resize(self, command: Command, record: Trace) -> None:
-        ctx, cq = self.ctx, record.cq
-        self._must_be_ok(command, record)
-        ctx.old_log2[cq] = ctx.engine.producers[cq].ring.log2
-        switch = ctx.engine.resize(cq, args_of(command).ring(CQE_BYTES))
-        if record.operand != ctx.params.index(switch):
-            ctx.fail(f"RESIZE at {record.operand}, expected {switch}", cq, record)
+        elif cq in self.completions.not_started:
+            self.completions.not_started.discard(cq)
+        else:
+            self._begin(command, cq)
 
     def destroy(self, record: Trace) -> None:
         """DESTROY: the arm state of a CQ that goes."""
@@ -146,10 +120,10 @@ class CqCommands(CommandCheck):
         engine = ctx.engine
         command = self.expect(record)
         if not engine.producers[cq].stopped:
-            ctx.fail("DESTROY of a CQ whose producer's side was not stopped", cq, record)
+            self.fail("DESTROY of a CQ whose producer's side was not stopped")
         freed = record.operand == 1
-        if record.operand > 1 or (command.result == OK) is not freed:
-            ctx.fail(f"operand {record.operand:#x}, result {command.result:#x}", cq, record)
+        if (command.result == OK) is not freed:
+            self.fail(f"operand {record.operand:#x}, result {command.result:#x}")
         if not freed and self.memory.answered_at[cq] >= ctx.window_start(command):
             # The latest answers came while the command ran: the engine may not know them yet.
             engine.cqs[cq].destroy(idle=False)
@@ -157,10 +131,9 @@ class CqCommands(CommandCheck):
         else:
             engine.destroy(cq)
         if (engine.cqs[cq].life is Life.FREE) is not freed:
-            ctx.fail(f"freed: {freed}, the model says otherwise", cq, record)
+            self.fail(f"freed: {freed}, the model says otherwise")
         if freed:
             ctx.solicited[cq] = 0
-        self.seen.append(record)
 
     # -- commands ----------------------------------------------------------------------------------
 
@@ -272,12 +245,12 @@ class CqCommands(CommandCheck):
         ) and not self._gap(cq, start):
             self.wrong(record, f"OUT0 to OUT2 {outs[:3]}, expected {expected[:3]}")
         pairs = self.credits.since(cq, start)
-        log = list(self.credits.log[cq])
+        log = self.credits.log[cq]
         extra = self.credits.in_flight(cq)
         if not any(
             outs[3] == ctx.params.index(alloc) and held <= outs[4] <= held + extra
             for alloc, held in pairs
-        ) and not (len(log) == log_size(log) and log[0][0] >= start):
+        ) and not (len(log) == log.maxlen and log[0][0] >= start):
             self.wrong(record, f"OUT3, OUT4 {outs[3:5]}, expected {expected[3:5]}")
         if [outs[0] & ~QUERIED, outs[5]] != [expected[0] & ~QUERIED, expected[5]]:
             self.wrong(record, f"OUT0, OUT5 {outs}, expected {expected[:6]}")
@@ -306,8 +279,3 @@ class CqCommands(CommandCheck):
 def _objects(record: Command) -> list[Object]:
     of_eq = record.code in CQ_COMMANDS and record.code < codes.Command.CREATE_CQ
     return [("EQ" if of_eq else "CQ", record.args[0])] if record.code in CQ_COMMANDS else []
-
-
-def log_size(log: list[tuple[int, int, int]]) -> int:
-    """Size at which a log has begun to forget."""
-    return 64 if len(log) >= 64 else -1

@@ -5,16 +5,23 @@ Between a request and its answer the room may change. The least and the most of 
 a grant needs a moment with room, a refusal one without. Credits of earlier requests that are
 answered meanwhile count against later ones for all of their time, since requests are served in
 order.
+
+Credits of the full engine: each accepted post holds one of its CQ (CQ-17).
+
+There is no port for them. A post is judged when its step comes; the engine looked at the CQ at some
+moment between the write and that step. All states that the CQ had in that time are kept; a post
+may have been decided in any of them, with the credits of all earlier posts counted.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from models import codes
-from models.codes import CqStatus, Life
+from models.codes import Cause, CqStatus, Life
 from tb.env.defs import RSV
 from tb.env.harness.records import Command, CreditAnswer, CreditRequest
 from tb.env.scoreboard.context import Check, Context, Left, args_of
@@ -45,7 +52,7 @@ class Credits(Check):
     rules = "CQ-17"
 
     def __init__(self, ctx: Context) -> None:
-        self.ctx = ctx
+        super().__init__(ctx)
         #: (cycle, allocated index, credits held) of each CQ, for queries.
         self.log: list[deque[tuple[int, int, int]]] = [
             deque(maxlen=64) for _ in range(ctx.params.num_cq)
@@ -148,23 +155,24 @@ class PortCredits(Credits):
 
     def answer(self, record: CreditAnswer) -> None:
         """A request was answered."""
-        ctx = self.ctx
         if not self.waiting:
-            ctx.fail("credit answer without a request")
+            self.fail("credit answer without a request")
         request = self.waiting[0]
         cq = request.cq
         if not request.legal:
             if record.granted:
-                ctx.fail(f"{request}: malformed, but granted")
+                self.fail(f"{request}: malformed, but granted")
         elif record.granted:
             if not request.early and request.high < request.wanted:
-                ctx.fail(f"{request}: granted, at most {max(request.high, 0)} were free", cq)
+                self.fail(
+                    f"{request}: granted, at most {max(request.high, 0)} were free", ("CQ", cq)
+                )
         elif request.early:
-            ctx.fail(f"{request}: refused, but a completion used its credit", cq)
+            self.fail(f"{request}: refused, but a completion used its credit", ("CQ", cq))
         elif request.low >= request.wanted and not self.excused(
             cq, request.cycle, request.wanted, request.low
         ):
-            ctx.fail(f"{request}: refused, at least {request.low} were free", cq)
+            self.fail(f"{request}: refused, at least {request.low} were free", ("CQ", cq))
         self.waiting.popleft()
         if request.legal:
             waiting = self._open[cq]
@@ -213,3 +221,101 @@ class PortCredits(Credits):
         """Requests without an answer."""
         for request in self.waiting:
             yield Left("credits", request.cycle, "no answer to the credit request of cycle")
+
+
+#: So many states of a CQ are kept before it is looked which of them count for nothing.
+_LOOK = 64
+
+
+class _Moment(NamedTuple):
+    serial: int
+    error: int  # 1: in error; 2: overflow, the error's step is still to come
+    space: int  # entries that are neither present nor used by credits of earlier completions
+
+
+#: Lanes whose steps reserve.
+POST_LANE, TAKE_LANE, RECEIVE_LANE = 3, 5, 6
+
+
+class PostCredits(Credits):
+    """What posts, receive posts and takes can get of a CQ. Posts on an own receive queue hold
+    credits of the receive CQ, and so do buffers that are taken from an SRQ.
+
+    Steps of different lanes do not come in the order in which the engine gave their credits: what
+    is on its way on another lane may hold one already.
+    """
+
+    def __init__(self, ctx: Context) -> None:
+        super().__init__(ctx)
+        self._moments: list[deque[_Moment]] = [deque() for _ in range(ctx.params.num_cq)]
+        self.serial = 0
+        #: Who waits for a step: the serial of the oldest state that counts for it.
+        self.waiters: list[Callable[[], int]] = []
+        #: What is on its way and names the CQ, by lane and CQ; set by those who check it.
+        self.lanes = {
+            lane: [0] * ctx.params.num_cq for lane in (POST_LANE, TAKE_LANE, RECEIVE_LANE)
+        }
+        for cq in range(ctx.params.num_cq):
+            self.changed(cq)
+
+    def changed(self, cq: int) -> None:
+        engine = self.ctx.engine
+        producer, q = engine.producers[cq], engine.cqs[cq]
+        if not producer.exists or producer.stopped or q.life is not Life.READY:
+            space = _NONE
+        elif not producer.reservation:
+            space = _UNLIMITED
+        else:
+            space = producer.ring.entries - (producer.alloc - q.cons) + producer.used
+        error = 1 if q.status is not CqStatus.OK else 2 * producer.overflowed
+        moments = self._moments[cq]
+        if not moments or moments[-1][1:] != (error, space):
+            self.serial += 1
+            moments.append(_Moment(self.serial, error, space))
+        if len(moments) % _LOOK == 0:
+            # Older states than those that something waits since count for nothing.
+            horizon = min((since() for since in self.waiters), default=self.serial)
+            while len(moments) > 1 and moments[1].serial <= horizon:
+                moments.popleft()
+
+    def outcomes(self, cq: int, since: int, wanted: int = 1, lane: int = POST_LANE) -> set[Cause]:
+        """What a step of a lane can have been told that wants so many credits, in the states since
+        serial ``since``.
+        """
+        granted = self.ctx.engine.producers[cq].granted
+        found: set[Cause] = set()
+        for moment in self.moments(cq, since):
+            if moment.error:
+                found.add(Cause.CQ_ERROR)
+            if moment.error != 1:
+                room = moment.space - granted
+                found.add(Cause.OK if room >= wanted else Cause.NO_CREDIT)
+        others = sum(count[cq] for number, count in self.lanes.items() if number != lane)
+        if others and Cause.OK in found:
+            least = granted + others + wanted
+            if any(m.error != 1 and m.space < least for m in self.moments(cq, since)):
+                found.add(Cause.NO_CREDIT)
+        return found
+
+    def moments(self, cq: int, since: int) -> Iterator[_Moment]:
+        """The states of a CQ since serial ``since``, the latest first."""
+        for moment in reversed(self._moments[cq]):
+            yield moment
+            if moment.serial <= since:
+                return
+
+    def refusal_excused(self, cq: int, cycle: int, wanted: int = 1) -> bool:
+        """May a command have made the engine more careful? ``cycle``: of the write."""
+        return self.excused(cq, cycle, wanted, self.room(cq))
+
+    def grant(self, cq: int, count: int = 1) -> None:
+        """A post was accepted."""
+        producer = self.ctx.engine.producers[cq]
+        if producer.reservation and producer.exists:
+            self.note(cq)
+            producer.granted += count
+            self.note(cq)
+
+    def in_flight(self, cq: int) -> int:
+        """Credits that writes and requests without a step may hold already."""
+        return sum(count[cq] for count in self.lanes.values())

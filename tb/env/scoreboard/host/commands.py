@@ -1,19 +1,49 @@
 # SPDX-License-Identifier: Apache-2.0
 """Mailbox commands: each is judged by the check of its code, at its end and in its place in the
 stream. Its steps came before it, waited for its record, and were judged with it.
+
+Words that are no output of a command read 0 (interfaces.md, posting.md, receive.md, windows.md).
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
+from enum import IntEnum
 from typing import NoReturn
 
 from models.codes import CommandResult
+from tb.env.defs import Cmd, Result
 from tb.env.harness.records import Command, Trace
-from tb.env.host.outputs import stray_outputs
 from tb.env.scoreboard.context import Check, Context, Left, Object, call_of, steps_left
 from tb.env.scoreboard.explain import Difference, coded
+
+#: Of each command that has outputs, how many words from OUT0 on.
+_WORDS: dict[int, int] = {
+    Cmd.RESIZE_EQ: 1,
+    Cmd.QUERY_EQ: 4,
+    Cmd.RESIZE_CQ: 1,
+    Cmd.QUERY_CQ: 6,
+    Cmd.QUERY_QP: 8,
+    Cmd.CREATE_SRQ: 1,
+    Cmd.QUERY_SRQ: 6,
+    Cmd.REGISTER_MR: 1,
+    Cmd.ALLOC_MR: 1,
+    Cmd.CREATE_MW: 1,
+    Cmd.QUERY_MR: 7,
+    Cmd.QUERY_MW: 8,
+}
+
+
+def stray_outputs(record: Command) -> str:
+    """What is wrong with words that are not outputs of this command, or of one that was refused:
+    they read 0. Empty if nothing is.
+    """
+    words = _WORDS.get(record.code, 0) if record.result == Result.OK else 0
+    stray = [f"OUT{n} {value:#x}" for n, value in enumerate(record.outs) if n >= words and value]
+    if not stray:
+        return ""
+    return f"command {record.code:#x}, result {record.result:#x}: {', '.join(stray)}, expected 0"
 
 
 class CommandCheck(Check):
@@ -22,7 +52,7 @@ class CommandCheck(Check):
     """
 
     def __init__(self, ctx: Context, of: Callable[[Command], list[Object]]) -> None:
-        self.ctx = ctx
+        super().__init__(ctx)
         self._of = of
         self.seen: list[Trace] = []
 
@@ -34,6 +64,11 @@ class CommandCheck(Check):
         """Steps whose command has not ended."""
         return steps_left(self.seen)
 
+    def must_pass(self, result: IntEnum) -> None:
+        """``result``: what the model says to a command that is executed now."""
+        if result != CommandResult.OK:
+            self.fail(f"executed, the model refuses it: {result.name}")
+
     def must_answer(self, record: Command, allowed: set[CommandResult]) -> None:
         """The result is one of these."""
         if record.result not in allowed:
@@ -43,7 +78,7 @@ class CommandCheck(Check):
 
     def wrong(self, record: Command, text: str, diff: Difference | None = None) -> NoReturn:
         """Something about a command is wrong."""
-        self.ctx.fail(f"{call_of(record)}: {text}", objs=self._of(record), diff=diff)
+        self.fail(f"{call_of(record)}: {text}", *self._of(record), diff=diff)
 
 
 class Commands(Check):
@@ -51,34 +86,27 @@ class Commands(Check):
 
     rules = "ISO-02"
 
-    def __init__(
-        self,
-        ctx: Context,
-        by_code: Mapping[int, CommandCheck],
-        others: CommandCheck,
-        closed: Callable[[Command, bool], bool] = lambda _command, _stepped: False,
-    ) -> None:
-        """``by_code``: the check of each code; ``others``: that of all other codes. ``closed``:
-        tells whether the device refuses a command whatever its check would say, and judges that;
-        the second argument tells whether the command has left a step.
-        """
-        self.ctx = ctx
-        self._by_code = by_code
+    def __init__(self, ctx: Context, others: CommandCheck) -> None:
+        """``others``: the check of codes that ``by_code`` does not name."""
+        super().__init__(ctx)
         self._others = others
-        self._closed = closed
-        self._checks: Iterable[CommandCheck] = {*by_code.values(), others}
+        self.by_code: dict[int, CommandCheck] = {}
+        #: Tells whether the device refuses a command whatever its check would say, and judges that;
+        #: the second argument tells whether the command has left a step.
+        self.closed: Callable[[Command, bool], bool] = lambda _command, _stepped: False
 
     def command(self, record: Command) -> None:
         """A command that ended."""
         ctx = self.ctx
         ctx.commands.popleft()
-        check = self._by_code.get(record.code, self._others)
+        checks = {*self.by_code.values(), self._others}
+        check = self.by_code.get(record.code, self._others)
         ctx.rules = check.rules
-        if not self._closed(record, any(each.seen for each in self._checks)):
+        if not self.closed(record, any(each.seen for each in checks)):
             check.command(record)
-        for each in self._checks:
+        for each in checks:
             each.seen.clear()
         ctx.finished.append(record)
         ctx.last_command = record.cycle
         if stray := stray_outputs(record):
-            ctx.fail(stray)
+            self.fail(stray)

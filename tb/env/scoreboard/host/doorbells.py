@@ -9,15 +9,13 @@ executed in order), not after the accepted one behind it, and not after its answ
 
 from __future__ import annotations
 
-from typing import NoReturn
-
 from models.codes import Cause, Life, TraceOp
 from models.host.doorbell import DoorbellWord, decode_write
-from models.layouts import CQ_DB, PAGE_BYTES
+from models.layouts import CQ_DB
 from tb.env.defs import TRC_DOORBELL
 from tb.env.harness.records import DoorbellRequest, DoorbellResponse, Trace
-from tb.env.scoreboard.context import Context, Object
-from tb.env.scoreboard.explain import Difference, coded
+from tb.env.scoreboard.context import Context
+from tb.env.scoreboard.explain import coded
 from tb.env.scoreboard.host.pages import PageCheck, PageWrites, Pending
 
 #: Cycles from a step to its record.
@@ -40,6 +38,7 @@ class _Bell(Pending):
         self.epoch = 0
         if isinstance(word, DoorbellWord):
             self.word = word
+            self.obj = "CQ", word.cq
             self.operand = TRC_DOORBELL.pack(index=word.index)
             if word.arm is not None:
                 self.operand |= TRC_DOORBELL.pack(arm=1, arm_type=word.arm)
@@ -56,7 +55,7 @@ class DoorbellChecks(PageCheck):
     rules = "CQ-22, ISO-01, ISO-02"
 
     def __init__(self, ctx: Context, pages: PageWrites) -> None:
-        self.ctx = ctx
+        super().__init__(ctx)
         self.pages = pages
         # Waiting ones by CQ, as far as their place is open.
         self._open: dict[int, list[_Bell]] = {}
@@ -98,12 +97,6 @@ class DoorbellChecks(PageCheck):
             self._close(pending)
         self.ctx.engine.note_write(pending.request.addr, record.cause)
 
-    def wrong(self, pending: Pending, text: str, diff: Difference | None = None) -> NoReturn:
-        word = pending.word if isinstance(pending, _Bell) else None
-        page = pending.request.addr // PAGE_BYTES
-        obj: Object = ("doorbell page", page) if word is None else ("CQ", word.cq)
-        self.ctx.fail(f"{pending}: {text}", objs=[obj], diff=diff)
-
     def _refused(self, pending: _Bell, cause: int) -> None:
         if pending.owner is not None:
             # The step may be that of a later write with the same content.
@@ -132,7 +125,7 @@ class DoorbellChecks(PageCheck):
             if (word.register == CQ_DB) is register_is_db and pending.operand == record.operand:
                 break
         else:
-            self.ctx.fail("a doorbell took effect that nobody wrote", record.cq, record)
+            self.fail("a doorbell took effect that nobody wrote")
         pending.owner = self.ctx.engine.owner_page(record.cq)
         self.pages.passed(pending)
 

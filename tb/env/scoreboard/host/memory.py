@@ -46,7 +46,7 @@ class MemoryChecks(Check):
     def __init__(
         self, ctx: Context, doorbells: DoorbellChecks, completions: CompletionChecks
     ) -> None:
-        self.ctx = ctx
+        super().__init__(ctx)
         self.completions = completions
         self.doorbells = doorbells
         self.strays = 0
@@ -90,14 +90,14 @@ class MemoryChecks(Check):
             try:
                 count = ctx.engine.cqe_beat(number, record.addr, data, record.strb)
             except ModelError as error:
-                ctx.fail(f"CQE write {record.addr:#x}: {error}", number)
+                self.fail(f"CQE write {record.addr:#x}: {error}", ("CQ", number))
             self.completions.written(number)
             self.beats[number].append(count)
             self.doorbells.changed(number, WRITE_LATE)
         elif side == 1 and number < ctx.params.num_eq:
             self._event(record, number, data)
         else:
-            ctx.fail(f"memory write with ID {record.axi_id:#x}, which no queue has")
+            self.fail(f"memory write with ID {record.axi_id:#x}, which no queue has")
         # Behind what may have to wait for the command that explains it
         self.writes += 1
         self.events += side
@@ -109,17 +109,19 @@ class MemoryChecks(Check):
         try:
             event = ctx.engine.eqe_beat(eq, record.addr, data, record.strb)
         except ModelError as error:
+            ctx.objs = (("CQ", self._cq_of(record)),)
             if not self._resized_meanwhile(eq):
-                ctx.fail(f"EQ {eq}: {error}", self._cq_of(record))
+                self.fail(f"EQ {eq}: {error}")
             try:
                 event = ctx.engine.eqe_beat(eq, record.addr, data, record.strb)
             except ModelError as again:
-                ctx.fail(f"EQ {eq}: {again}", self._cq_of(record))
+                self.fail(f"EQ {eq}: {again}")
+        ctx.objs = (("CQ", event.cq),)
         self.prods[eq].append((ctx.cycle, model.prod))
         if event.attempt == 1:
             in_ring = model.prod - model.ring.origin
             if min(model.unread, in_ring) > model.ring.entries:
-                ctx.fail(f"EQ {eq}: an entry that nobody can have read is overwritten", event.cq)
+                self.fail(f"EQ {eq}: an entry that nobody can have read is overwritten")
         self._pin_event(record, eq, event.cq)
 
     def _pin_event(self, record: MemWrite, eq: int, cq: int) -> None:
@@ -136,15 +138,15 @@ class MemoryChecks(Check):
         if event in self._failed[eq]:
             return  # the same call once more
         if self.doorbells.arms[cq] <= pins.calls:
-            ctx.fail(f"CQ-06: callback {pins.calls + 1} after {pins.calls} arm(s)", cq)
+            self.fail(f"CQ-06: callback {pins.calls + 1} after {pins.calls} arm(s)")
         if self.doorbells.returns[cq] < pins.calls:
-            ctx.fail("CQ-11: callback while the one before it is in progress", cq)
+            self.fail("CQ-11: callback while the one before it is in progress")
         if pins.under_way:
-            ctx.fail("CQ-11: callback while the event entry before it is not acknowledged", cq)
+            self.fail("CQ-11: callback while the event entry before it is not acknowledged")
         snap = EQE["snap"].get(entry)
         pins.snap += (snap - pins.snap) % (1 << ctx.params.idx_w)
         if pins.snap > pins.acked:
-            ctx.fail(f"CQ-15: callback for {pins.snap} entries, {pins.acked} are acknowledged", cq)
+            self.fail(f"CQ-15: callback for {pins.snap} entries, {pins.acked} are acknowledged")
         pins.calls += 1
         pins.under_way = True
 
@@ -231,13 +233,11 @@ class MemoryChecks(Check):
         """The step that follows from the oldest answer of a CQ."""
         answers = self.answers[record.cq]
         if not answers:
-            self.ctx.fail("a step without the answer that it stands for", record.cq, record)
+            self.fail("a step without the answer that it stands for")
         if answers[0] != (okay, count):
-            self.ctx.fail(
+            self.fail(
                 f"the oldest answer is for {answers[0][1]} entries, "
-                f"{'OKAY' if answers[0][0] else 'an error'}",
-                record.cq,
-                record,
+                f"{'OKAY' if answers[0][0] else 'an error'}"
             )
         answers.popleft()
 
@@ -254,7 +254,7 @@ class MemoryChecks(Check):
             self.spare.discard(vector)
             return
         if not able:
-            self.ctx.fail(f"interrupt {vector} without an acknowledged event of its EQ")
+            self.fail(f"interrupt {vector} without an acknowledged event of its EQ")
         # With a vector that several EQs share: the one that owes it.
         eq = next((e for e in able if e in self.owed), able[0])
         acked = self.acked[eq]

@@ -5,6 +5,18 @@
 A check that is decided by its key has a step on lane 9, before its verdict or a little after it.
 One that is refused has none; then its queue pair must have been in a state for that between the
 check and its verdict.
+
+Requests that change keys: each request of a guarded QP is executed once, in its place among the
+QP's indications, with the status of the rules, which its completion has, too (DF-12, DF-15, MW-02,
+MW-03, MW-05, MW-11).
+
+A local request has one step on trace lane 8 and one beat on m_axis_work, as close to each other as
+the engine's pipeline makes them; in the model it is indicated by the step. Nothing else of its QP
+is indicated in between. A Read that invalidates has its step before that of its retirement.
+
+The peer invalidates in the step that takes the buffer of its message, once, with BAD_TOKEN where
+the rules say so (MW-05, MW-12, CQ-03). That step on lane 8 comes after that of the take, before the
+answer or a little after it.
 """
 
 from __future__ import annotations
@@ -13,19 +25,123 @@ from collections import Counter, deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from models.codes import LogCause, Verdict
+from models.codes import By, LogCause, ScatterCode, TraceOp, Verdict
 from models.keys.window_types import CheckRequest
-from tb.env.defs import TRC_CHECK, VERDICT, Reg
+from models.receive.receive_types import RecvRequest, Taken, TakeResult
+from tb.env.defs import TRC_CHECK, TRC_INVALIDATE, VERDICT, Kind, Reg
 from tb.env.harness.records import AccessCheck, AccessVerdict, Trace
-from tb.env.scoreboard.context import Check, Left
-from tb.env.scoreboard.explain import Difference, name_of
-from tb.env.scoreboard.keys.context import OBJECT, KeyContext
+from tb.env.scoreboard.context import AnswerCheck, Check, Left
+from tb.env.scoreboard.explain import Difference, coded, name_of
+from tb.env.scoreboard.keys.context import OBJECT, KeyContext, key_object
 from tb.env.scoreboard.post.context import LAG, OPEN
-from tb.env.scoreboard.post.posts import SLACK
-from tb.env.scoreboard.post.retire import QP_KIND
+from tb.env.scoreboard.post.dispatch import DispatchChecks, RetireChecks
 
-#: A verdict is valid at most so many cycles after its check.
-BOUND = 6
+
+class KeyChecks(Check):
+    """Steps of requests and of messages with a token on lane 8."""
+
+    rules = "DF-12, MW-02, MW-05, MW-11, MW-12"
+
+    def __init__(self, kc: KeyContext, dispatch: DispatchChecks, retire: RetireChecks) -> None:
+        super().__init__(kc.ctx)
+        self.kc = kc
+        self.dispatch = dispatch
+        self.retire = retire
+        self.executed = self.invalidations = 0
+        #: Answers before the steps of their tokens, by QP and number of the take: code, cycle.
+        self.told: dict[tuple[int, int], tuple[int, int]] = {}
+
+    def invalidate(self, record: Trace) -> None:
+        """INVALIDATE: by a message of the peer, by a Read, or by a request."""
+        if TRC_INVALIDATE["peer"].get(record.operand):
+            self.peer_step(record)
+        else:
+            self.request_step(record)
+
+    def request_step(self, record: Trace) -> None:
+        """BIND, FAST_REGISTER, INVALIDATE by a request or a Read."""
+        kc, qp = self.kc, record.cq
+        if not kc.guarded(qp):
+            self.fail("step of a QP that is not guarded")
+        if record.op == TraceOp.INVALIDATE and TRC_INVALIDATE["read"].get(record.operand):
+            self.retire.read_step(record)
+        else:
+            old = kc.regions()
+            self._execute(record)
+            kc.note_regions(old)
+
+    def _execute(self, record: Trace) -> None:
+        kc, qp = self.kc, record.cq
+        upcoming = [r for r in kc.qpc.qps[qp].requests if not r.indicated and r.verb.changes_keys]
+        if upcoming:
+            post = upcoming[0].post
+            keys = (post.target.key, *(s.key for s in post.segments))
+            kc.changing(*(n for key in keys for n in (key & OBJECT, *kc.regions_of(key))))
+        found = self.dispatch.execute(record)
+        step = found.step
+        if step is None:
+            self.fail(f"request {found.number} changes no keys")
+        kc.judge(record, step)
+        kc.changed(step.key & OBJECT)
+        self.executed += 1
+        if not step.okay:
+            kc.must_end(qp)
+
+    # -- messages with a token ---------------------------------------------------------------------
+
+    def answered(self, taken: Taken, request: RecvRequest, code: int) -> bool:
+        """An answer with this code was taken. False: it has to be BAD_TOKEN; whether it is, the
+        step of the token says.
+        """
+        qp = request.qp
+        must = request.invalidate and not taken.overlong and self.kc.guarded(qp)
+        if not must and taken.key is not None:
+            self.fail(f"answer to {request}: its buffer was taken with an invalidation", ("QP", qp))
+        taken.undecided = must and taken.key is None
+        if not must:
+            return True
+        if taken.key is None:
+            self.told[qp, taken.number] = code, self.kc.ctx.cycle
+            return code != ScatterCode.BAD_TOKEN
+        if taken.key.key != request.token:
+            text = f"answer to {request}: key {taken.key.key:#x} was invalidated for it"
+            self.fail(text, key_object(request.token), ("QP", qp))
+        return taken.key.okay
+
+    def peer_step(self, record: Trace) -> None:
+        """INVALIDATE by the peer."""
+        kc, qp = self.kc, record.cq
+        rq = kc.rc.rqs[qp]
+        if not kc.guarded(qp):
+            self.fail("step of a QP that is not guarded")
+        taken = next((t for t in rq.flight if t.undecided), None)
+        if taken is None or taken.request is None:
+            self.fail("INVALIDATE by the peer, but no taken message waits for it")
+        token = taken.request.token
+        step = kc.invalidate(record, token, By.PEER)
+        self.invalidations += 1
+        rq.decide(TakeResult(ScatterCode.SCATTER, number=taken.number), step)
+        if not step.okay:
+            kc.must_end(qp, told=False)
+        right = ScatterCode.SCATTER if step.okay else ScatterCode.BAD_TOKEN
+        code, cycle = self.told.pop((qp, taken.number), (right, 0))
+        if code != right:
+            text = f"answer of cycle {cycle} with code {code}, expected {right.name}"
+            diff = Difference("code", name_of(ScatterCode, code), right.name)
+            self.fail(text, key_object(token), *self.ctx.objs, diff=diff)
+
+    def tick(self) -> None:
+        for (qp, _), (_, cycle) in self.told.items():
+            if self.kc.ctx.cycle - cycle > LAG:
+                text = f"its token was not invalidated, of the message answered in cycle {cycle}"
+                self.fail(text, ("QP", qp))
+
+    def left(self) -> Iterator[Left]:
+        """Tokens to be invalidated."""
+        for qp, rq in enumerate(self.kc.rc.rqs):
+            for taken in rq.flight:
+                if taken.undecided:
+                    yield Left("", taken.number, f"QP {qp}: token not invalidated of buffer")
 
 
 @dataclass(eq=False)
@@ -45,30 +161,29 @@ class _Waiting:
         return f"verdict for the check of cycle {self.cycle} ({self.request})"
 
 
-class AccessChecks(Check):
+class AccessChecks(AnswerCheck[_Waiting]):
     """s_axis_check, m_axis_verdict, CHECK."""
 
     rules = "MW-10"
+    bound = 6
+    missing = "no verdict for the check"
 
     def __init__(self, kc: KeyContext) -> None:
+        super().__init__(kc.ctx)
         self.kc = kc
-        self.requests: deque[_Waiting] = deque()
         #: Checks with a verdict whose steps have not come.
         self.stepless: deque[_Waiting] = deque()
         self.codes: Counter[int] = Counter()
-        #: Since then nothing has stalled the verdicts.
-        self.free_since = 0
-        self._latest = -1
 
     # -- pins --------------------------------------------------------------------------------------
 
     def check(self, record: AccessCheck) -> None:
         """The transport asks."""
         waiting = _Waiting(CheckRequest.decode(record.data), record.cycle)
-        self._look(waiting)
+        self.look(waiting)
         self.requests.append(waiting)
 
-    def _look(self, waiting: _Waiting) -> None:
+    def look(self, waiting: _Waiting) -> None:
         may = self._may(waiting.request)
         waiting.refusable = waiting.refusable or not may
         waiting.decidable = waiting.decidable or may
@@ -80,51 +195,36 @@ class AccessChecks(Check):
             return False
         return kc.guarded(qp) and kc.qpc.qps[qp].state in OPEN
 
-    def changed_qp(self, qp: int) -> None:
-        """The state of a QP changed."""
-        for waiting in self.requests:
-            if waiting.request.qp == qp:
-                self._look(waiting)
-
-    def removed(self) -> None:
-        """The device is removed."""
-        for waiting in self.requests:
-            self._look(waiting)
-
     def verdict(self, record: AccessVerdict) -> None:
         """A verdict was taken by the transport."""
         kc = self.kc
-        if not self.requests:
-            kc.fail(f"verdict without a check: {record}")
-        waiting = self.requests.popleft()
+        waiting = self.next_of(record)
         request = waiting.request
         known = request.qp if request.qp < kc.params.num_qp else None
-        number = request.key & OBJECT if waiting.code is not None else None
+        self.ctx.objs = (("QP", known),)
+        if waiting.code is not None:
+            self.ctx.objs = key_object(request.key), ("QP", known)
         qp, code = VERDICT["qp"].get(record.data), record.data >> VERDICT["code"].lsb
         if qp != request.qp:
-            kc.fail(f"{waiting}: for QP {qp}", qp=known)
+            self.fail(f"{waiting}: for QP {qp}")
         if code == Verdict.REFUSED:
             if not waiting.refusable:
                 diff = Difference("verdict", "REFUSED", "by its key")
-                kc.fail(f"{waiting}: REFUSED in a state that allows it", qp=known, diff=diff)
+                self.fail(f"{waiting}: REFUSED in a state that allows it", diff=diff)
             if waiting.code is not None and not self._hand_on(waiting):
-                kc.fail(f"{waiting}: REFUSED, but it has a step", number, known)
-        elif waiting.code is None and not waiting.decidable:
-            diff = Difference("verdict", name_of(Verdict, code), "REFUSED")
-            kc.fail(f"{waiting}: code {code:#x}, right would be: REFUSED", qp=known, diff=diff)
-        elif waiting.code is None:
+                self.fail(f"{waiting}: REFUSED, but it has a step")
+        elif waiting.code is None and waiting.decidable:
             waiting.told, waiting.told_at = code, record.cycle
             self.stepless.append(waiting)
-        elif code != waiting.code:
-            want = Verdict(waiting.code).name
-            diff = Difference("verdict", name_of(Verdict, code), want)
-            kc.fail(f"{waiting}: code {code:#x}, expected {want}", number, known, diff=diff)
+        elif code != (want := Verdict.REFUSED if waiting.code is None else waiting.code):
+            diff = coded("verdict", Verdict, code, want)
+            self.fail(f"{waiting}: code {code:#x}, right would be: {diff.want}", diff=diff)
         self.codes[code] += 1
         kc.model.checks += 1
         if code != Verdict.GRANTED:
             kc.model.checks_refused += 1
-            self.kc.ctx.log.append((LogCause.CHECK_REFUSED, QP_KIND, request.qp, code))
-        self._timely(record, waiting)
+            self.kc.ctx.log.append((LogCause.CHECK_REFUSED, Kind.QP, request.qp, code))
+        self.timely(waiting)
 
     def _hand_on(self, waiting: _Waiting) -> bool:
         """The step that was taken for this check's may be that of a later one that is alike."""
@@ -134,29 +234,23 @@ class AccessChecks(Check):
                 return True
         return False
 
-    def _timely(self, record: AccessVerdict, waiting: _Waiting) -> None:
-        since = max(waiting.cycle, self.free_since) + BOUND
-        if record.cycle > max(since, self._latest + 1):
-            self.kc.fail(f"{waiting}: taken in cycle {record.cycle}, {BOUND} is the bound")
-        self._latest = record.cycle
-
     # -- steps of lane 9 ---------------------------------------------------------------------------
 
     def step(self, record: Trace) -> None:
         """CHECK."""
-        kc, qp = self.kc, record.cq
+        qp = record.cq
         kind = TRC_CHECK["kind"].get(record.operand)
         if self.stepless:
             waiting = self.stepless.popleft()
             request = waiting.request
             if (request.qp, request.kind) != (qp, kind) or not self._may(request):
-                kc.fail_step(f"CHECK, but {request} has a verdict and no step", record)
+                self.fail(f"CHECK, but {request} has a verdict and no step")
             self._decide(record, waiting)
             if waiting.code != waiting.told:
                 assert waiting.code is not None
                 text = f"verdict {waiting.told:#x} of cycle {waiting.told_at} for {request}"
                 text += f", expected {Verdict(waiting.code).name}"
-                kc.fail_step(text, record, request.key & OBJECT)
+                self.fail(text, key_object(request.key), *self.ctx.objs)
             return
         for waiting in self.requests:
             request = waiting.request
@@ -168,7 +262,7 @@ class AccessChecks(Check):
             if not waiting.refusable:
                 break
             waiting.passed = True
-        kc.fail_step("CHECK, but no check waits for it that its QP's state allows", record)
+        self.fail("CHECK, but no check waits for it that its QP's state allows")
 
     def _decide(self, record: Trace, waiting: _Waiting) -> None:
         kc, qp, request = self.kc, record.cq, waiting.request
@@ -182,21 +276,12 @@ class AccessChecks(Check):
 
     # -- time --------------------------------------------------------------------------------------
 
-    def stalled(self, cycle: int) -> None:
-        """The verdicts were stalled up to this cycle."""
-        self.free_since = max(self.free_since, cycle)
-
     def tick(self) -> None:
+        super().tick()
         if self.stepless and self.kc.ctx.cycle - self.stepless[0].told_at > LAG:
             waiting = self.stepless[0]
             text = f"verdict {waiting.told:#x} of cycle {waiting.told_at} for {waiting.request}"
-            self.kc.fail(f"{text}: no step")
-        if self.requests:
-            waiting = self.requests[0]
-            since = max(waiting.cycle, self.free_since, self._latest)
-            if self.kc.ctx.cycle - since > BOUND + SLACK:
-                text = f"no verdict for the check of cycle {waiting.cycle} ({waiting.request})"
-                self.kc.fail(text)
+            self.fail(f"{text}: no step")
 
     def left(self) -> Iterator[Left]:
         """Checks without a verdict, verdicts without a step."""

@@ -7,24 +7,31 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from typing import NoReturn
 
-from models.codes import Status, TraceOp, Verdict
+from models.codes import By, Status, TraceOp, Verdict
 from models.keys.keys import KeyTable
 from models.keys.region import Region
 from models.keys.window_types import KeyState, KeyStep
 from models.layouts import WINDOW_BIT
 from tb.env.defs import KEY, KSTATE, TRC_BIND, TRC_CHECK, TRC_INVALIDATE, Reg
 from tb.env.harness.records import Trace
-from tb.env.scoreboard.context import HISTORY, Check, Left, Teller, latest
-from tb.env.scoreboard.explain import Difference, describe, name_of, object_name
-from tb.env.scoreboard.post.context import LAG, OPEN
+from tb.env.scoreboard.context import HISTORY, Check, Left, Object, Teller, latest
+from tb.env.scoreboard.explain import Difference, describe, name_of
+from tb.env.scoreboard.post.context import FAILURE, LAG
 from tb.env.scoreboard.receive.context import ReceiveContext
 
 #: Bits of a key that tell its object.
 OBJECT = KEY["number"].mask | KEY["window"].mask
 
 _WINDOWS, _EXISTS = KSTATE["windows"].mask, KSTATE["exists"].mask
+
+
+def key_object(key: int | None) -> Object:
+    """The region or window that a key, or its bits 11:0, name."""
+    number = None if key is None else key & OBJECT
+    if number is not None and number & WINDOW_BIT:
+        return "window", number ^ WINDOW_BIT
+    return "region", number
 
 
 def _outcome(op: int, operand: int) -> str:
@@ -40,9 +47,9 @@ class KeyContext(Check):
     rules = "MW-09, MW-10"
 
     def __init__(self, rc: ReceiveContext) -> None:
+        super().__init__(rc.ctx)
         self.rc = rc
         self.qpc = rc.qpc
-        self.ctx = rc.ctx
         self.params = rc.params
         self.model = rc.windows
         self.table: KeyTable = rc.windows.table
@@ -63,39 +70,9 @@ class KeyContext(Check):
         self._users: dict[int, set[int]] = {}
         self._used_until: dict[int, int] = {}
         self._free_until: dict[int, int] = {}
-        #: QPs whose connection must end: since when.
-        self.ending: dict[int, int] = {}
         self.removed_at: int | None = None
         #: Keys that were invalidated.
         self._gone: set[int] = set()
-
-    # -- failing -----------------------------------------------------------------------------------
-
-    def fail(
-        self,
-        text: str,
-        number: int | None = None,
-        qp: int | None = None,
-        step: Trace | None = None,
-        *,
-        diff: Difference | None = None,
-    ) -> NoReturn:
-        """See ``Context.fail``; ``number``: bits 11:0 of the key of an object."""
-        if number is not None and qp is not None:
-            text = f"QP {qp}: {text}"
-        self.ctx.fail(text, step=step, objs=self._of(number, qp), diff=diff)
-
-    @staticmethod
-    def _of(number: int | None, qp: int | None) -> list[tuple[str, int | None]]:
-        objs: list[tuple[str, int | None]] = [] if number is None else [object_name(number)]
-        return objs if qp is None else [*objs, ("QP", qp)]
-
-    def fail_step(
-        self, text: str, step: Trace, number: int | None = None, diff: Difference | None = None
-    ) -> NoReturn:
-        """The same for a step."""
-        qp = step.cq if step.cq < self.params.num_qp else None
-        self.fail(text, number, qp, step, diff=diff)
 
     def _tell(self, number: int) -> list[str]:
         state = describe(8, self.table.state(number).encode())
@@ -127,7 +104,7 @@ class KeyContext(Check):
         if record.op == TraceOp.INVALIDATE and not TRC_INVALIDATE["status"].get(record.operand):
             if step.key in self._gone:
                 text = f"MW-05: key {step.key:#x} is invalidated a second time"
-                self.fail_step(text, record, number)
+                self.fail(text, key_object(number), *self.ctx.objs)
             self._gone.add(step.key)
         if (record.op, record.operand) != (step.op, step.operand):
             rule = {TraceOp.INVALIDATE: "MW-05: ", TraceOp.CHECK: "MW-10: "}.get(step.op, "")
@@ -135,28 +112,37 @@ class KeyContext(Check):
             text += f"{step.op.name} {step.operand:#x} (key {step.key:#x})"
             got, want = _outcome(record.op, record.operand), _outcome(step.op, step.operand)
             diff = Difference("outcome", got, want) if got != want else None
-            self.fail_step(text, record, number, diff)
+            self.fail(text, key_object(number), *self.ctx.objs, diff=diff)
         unknown = step.before.key != step.key and not record.old and not record.new
         if not unknown:
-            hidden = _WINDOWS if record.lane == 9 else 0
-            self._compare("before", record.old, step.before, hidden, record, number)
-            self._compare("after", record.new, step.after, hidden, record, number)
+            self._compare("before", record, step.before, number)
+            self._compare("after", record, step.after, number)
             last = self._shown.get(number, record.old)
             if last & record.old & _EXISTS and (last ^ record.old) & ~_WINDOWS:
                 text = "the state before the step is not that behind the one before it"
-                self.fail_step(f"{text}: {describe(record.lane, last)}", record, number)
+                self.fail(
+                    f"{text}: {describe(record.lane, last)}", key_object(number), *self.ctx.objs
+                )
             self._shown[number] = record.new
         self.history.setdefault(number, deque(maxlen=HISTORY)).append(record)
         self.steps += 1
 
-    def _compare(
-        self, when: str, bits: int, state: KeyState, hidden: int, record: Trace, number: int
-    ) -> None:
-        if bits & hidden or not state.agrees(bits | state.encode() & hidden):
-            want = state.encode() & ~hidden
-            told = f", which has {describe(record.lane, want)}"
-            qp = record.cq if record.cq < self.params.num_qp else None
-            self.ctx.differ(when, record, want, *self._of(number, qp), hidden=hidden, told=told)
+    def invalidate(self, record: Trace, key: int, by: By) -> KeyStep:
+        """INVALIDATE by a message or a Read, in the model and judged."""
+        self.changing(key & OBJECT, *self.regions_of(key))
+        old = self.regions()
+        step = self.table.invalidate(record.cq, key, by)
+        self.judge(record, step)
+        self.note_regions(old)
+        self.changed(key & OBJECT)
+        return step
+
+    def _compare(self, when: str, record: Trace, state: KeyState, number: int) -> None:
+        """The number of windows does not show in checks."""
+        zero = _WINDOWS if record.lane == 9 else 0
+        want, defined = state.encode() & ~zero, state.defined | zero
+        objs = key_object(number), *self.ctx.objs
+        self.ctx.compare(when, record, want, ~defined, *objs)
 
     def query(self, number: int) -> tuple[int, ...] | None:
         """What a query of an object would tell; None if it does not exist."""
@@ -219,32 +205,20 @@ class KeyContext(Check):
 
     def must_end(self, qp: int, told: bool = True) -> None:
         """A failure ends the connection of a QP; ``told``: the model has to be told so."""
-        model = self.qpc.qps[qp]
         if told:
-            model.must_fail()
-        if model.state in OPEN:
-            self.ending.setdefault(qp, self.ctx.cycle)
-
-    def changed_qp(self, qp: int) -> None:
-        """The state of a QP changed."""
-        if self.qpc.qps[qp].state not in OPEN:
-            self.ending.pop(qp, None)
+            self.qpc.qps[qp].must_fail()
+        self.qpc.must_end(qp, FAILURE)
 
     def tick(self) -> None:
         cycle = self.ctx.cycle
-        for qp, since in self.ending.items():
-            if cycle - since > LAG:
-                self.fail(f"still connected, after the failure of cycle {since}", qp=qp)
         if self.removed_at is not None and cycle - self.removed_at > LAG + 16 * self.params.num_qp:
             open_ = self.model.removable
             if open_:
                 text = f"MW-09: still connected, removed in cycle {self.removed_at}"
-                self.fail(text, qp=open_[0])
+                self.fail(text, ("QP", open_[0]))
 
     def left(self) -> Iterator[Left]:
         """Connections that should have ended."""
-        for qp, since in self.ending.items():
-            yield Left("", since, f"QP {qp}: no change of state for the failure of cycle")
         for qp in self.model.removable:
             yield Left("", qp, "removed, but still connected: QP")
 

@@ -17,9 +17,8 @@ from models.post.post import Post
 from tb.env.defs import CqeStatus, CqeType
 from tb.env.host.memory import HostMemory
 from tb.env.host.qp import Qp
-from tb.env.host.regions import Region
-from tb.env.host.srq import Srq
-from tb.env.host.windows import MemoryWindow
+from tb.env.host.recv import Srq
+from tb.env.host.regions import MemoryWindow, Region
 
 _NEVER = 1 << 62
 _MANY = 4  # Writes to a byte of which old ones are forgotten

@@ -9,8 +9,6 @@ had between the write and its answer.
 
 from __future__ import annotations
 
-from typing import NoReturn
-
 from models import codes
 from models.codes import Cause, PostFlag, QpState
 from models.post.post import Post
@@ -18,18 +16,14 @@ from models.post.post_check import write_faults
 from models.post.qp_control import config_of
 from tb.env.defs import POST, QSTATE, TRC_POST
 from tb.env.harness.records import DoorbellRequest, DoorbellResponse, Trace
-from tb.env.scoreboard.context import args_of
-from tb.env.scoreboard.cq.reserve import POST_LANE, PostCredits
-from tb.env.scoreboard.explain import Difference, coded
-from tb.env.scoreboard.host.pages import PageWrites, Pending
-from tb.env.scoreboard.host.portals import PortalCheck, PortalWrite
+from tb.env.scoreboard.context import SLACK, args_of
+from tb.env.scoreboard.cq.credits import POST_LANE, PostCredits
+from tb.env.scoreboard.explain import coded
+from tb.env.scoreboard.host.pages import PageWrites, Pending, PortalCheck, PortalWrite
 from tb.env.scoreboard.post.context import QpContext
 from tb.env.scoreboard.post.dispatch import DispatchChecks
 
 _GONE = (QpState.FREE, QpState.DESTROYING)
-
-#: A release by age may be later than the bound by this: step to trace.
-SLACK = 16
 
 
 class _PendingPost(PortalWrite):
@@ -38,6 +32,7 @@ class _PendingPost(PortalWrite):
     ) -> None:
         super().__init__(check, request, serial, since)
         self.post = Post.decode(request.data)
+        self.obj = "QP", self.post.qp
         self.number: int | None = None  # of the request, if accepted
 
     def __str__(self) -> str:
@@ -86,10 +81,6 @@ class PostChecks(PortalCheck[_PendingPost]):
             if request.number == pending.number and not request.indicated:
                 request.post = other.post
 
-    def wrong(self, pending: Pending, text: str, diff: Difference | None = None) -> NoReturn:
-        assert isinstance(pending, _PendingPost)
-        self.qpc.fail(pending.post.qp, f"{pending}: {text}", diff=diff)
-
     def alike(self, one: _PendingPost, two: _PendingPost) -> bool:
         return self._alike(one.post, two.post)
 
@@ -106,9 +97,9 @@ class PostChecks(PortalCheck[_PendingPost]):
         own = (p for p in found if p.page == model.config.page)
         pending = next(own, found[0] if found else None)
         if pending is None:
-            qpc.fail(qp, "a post took effect that nobody wrote", record)
+            self.fail("a post took effect that nobody wrote")
         if model.state in _GONE or pending.page != model.config.page:
-            qpc.fail(qp, f"step of a post through page {pending.page}: {model.state.name}", record)
+            self.fail(f"step of a post through page {pending.page}: {model.state.name}")
         cause = self._cause(record, pending)
         self._other_watermark(record, pending.post, cause)
         result = model.post(
@@ -128,7 +119,7 @@ class PostChecks(PortalCheck[_PendingPost]):
 
     def _cause(self, record: Trace, pending: _PendingPost) -> Cause:
         """The cause of a step, if it is right."""
-        qpc, model, post = self.qpc, self.qpc.qps[record.cq], pending.post
+        model, post = self.qpc.qps[record.cq], pending.post
         cause = TRC_POST["cause"].get(record.operand)
         expected = {model.check(post, pending.page)}
         if Cause.OK in expected:
@@ -140,7 +131,7 @@ class PostChecks(PortalCheck[_PendingPost]):
         if cause not in expected:
             diff = coded("cause", Cause, cause, *expected)
             text = f"post with cause {cause:#x}, right would be: {diff.want}"
-            qpc.fail(record.cq, text, record, diff=diff)
+            self.fail(text, diff=diff)
         return Cause(cause)
 
     def _other_watermark(self, record: Trace, post: Post, cause: Cause) -> None:
@@ -163,8 +154,6 @@ class PostChecks(PortalCheck[_PendingPost]):
         qpc, qp = self.qpc, record.cq
         qpc.begin(record)
         model = qpc.qps[qp]
-        if record.operand:
-            qpc.fail(qp, f"AGE with operand {record.operand:#x}", record)
         self._late_release(qp)
         oldest = next((r for r in model.requests if r.number >= model.released), None)
         limit = model.config.age
@@ -217,7 +206,7 @@ class PostChecks(PortalCheck[_PendingPost]):
             self._note_deadline(qp)
             if self.ctx.cycle <= self.deadlines.get(qp, self.ctx.cycle):
                 return
-        self.qpc.fail(qp, f"held requests are too old since cycle {deadline - SLACK}")
+        self.fail(f"held requests are too old since cycle {deadline - SLACK}", ("QP", qp))
 
     # -- helpers -----------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from models import codes
-from models.codes import CommandResult, ModelError, TraceOp
+from models.codes import CommandResult, ModelError
 from models.host.control import Args
 from models.receive.receive_control import (
     check_srq,
@@ -51,32 +51,19 @@ class SrqCommands(CommandCheck):
 
     # -- steps -------------------------------------------------------------------------------------
 
-    def _step_of(self, record: Trace, shared: bool, *codes: int) -> Command:
-        """The command of a step; it has one at most."""
-        command = self.ctx.command_for(record.cq, *codes)  # may have to wait
-        seen = self.seen if shared else self.sizes
-        if command is None or command.result or seen:
-            why = "no command" if command is None else f"its command answered {command.result:#x}"
-            why = "one more step of one command" if seen else why
-            self.rc.fail_step(f"{TraceOp(record.op).name}: {why}", record, shared)
-        seen.append(record)
-        return command
-
     def size_step(self, record: Trace) -> None:
         """RECV_SIZE."""
-        rc, operand = self.rc, record.operand
-        if operand == TRC_RECV_SIZE.pack(start=1):
-            command = self._step_of(record, False, codes.Command.CREATE_QP)
-            self._size_qp(record, args_of(command))
-        elif operand == TRC_RECV_SIZE.pack(start=1, shared=1):
-            command = self._step_of(record, True, codes.Command.CREATE_SRQ)
-            self._create_srq(record, args_of(command))
-        elif operand == TRC_RECV_SIZE.pack(shared=1):
-            command = self._step_of(record, True, codes.Command.RESIZE_SRQ)
-            self._resize_srq(record, args_of(command))
+        start, shared = TRC_RECV_SIZE.unpack(record.operand).values()
+        if not start and not shared:
+            self.fail(f"RECV_SIZE with operand {record.operand:#x}")
+        code = codes.Command.RESIZE_SRQ if not start else codes.Command.CREATE_QP
+        code = codes.Command.CREATE_SRQ if start and shared else code
+        seen = self.seen if shared else self.sizes
+        args = args_of(self.ctx.step_of(record, seen, code))
+        if shared:
+            self._size_srq(record, code, args)
         else:
-            shared = bool(TRC_RECV_SIZE["shared"].get(operand))
-            rc.fail_step(f"RECV_SIZE with operand {operand:#x}", record, shared)
+            self._size_qp(record, args)
 
     def _size_qp(self, record: Trace, args: Args) -> None:
         """The receive side of CREATE_QP; its other step may come before or after it."""
@@ -84,39 +71,26 @@ class SrqCommands(CommandCheck):
         config = receive_config_of(args)
         rq = rc.rqs[qp]
         if config.srq is not None and config.srq >= len(rc.srqs):
-            rc.fail_step(f"created, the model refuses it: there is no SRQ {config.srq}", record)
+            self.fail(f"created, the model refuses it: there is no SRQ {config.srq}")
         try:
             rq.create(config, None if config.srq is None else rc.srqs[config.srq])
         except ModelError as error:
-            rc.fail_step(f"created, the model refuses it: {error}", record)
+            self.fail(f"created, the model refuses it: {error}")
         rc.compare("after", record)
         rc.history[qp].append(record)
 
-    def _create_srq(self, record: Trace, args: Args) -> None:
+    def _size_srq(self, record: Trace, code: int, args: Args) -> None:
         rc, number = self.rc, record.cq
         srq = rc.srqs[number]
-        self._must_pass(codes.Command.CREATE_SRQ, args, record)
-        start = BSTATE["tail"].get(record.new)
-        srq.create(srq_config_of(args), start)
-        rc.completions[number].clear()
-        self._sized(record)
-
-    def _resize_srq(self, record: Trace, args: Args) -> None:
-        rc, number = self.rc, record.cq
-        srq = rc.srqs[number]
-        srq.reaped_seen = srq.reaped
-        rc.compare("before", record, True)
-        self._must_pass(codes.Command.RESIZE_SRQ, args, record)
-        srq.resize(args.words[1])
-        self._sized(record)
-
-    def _must_pass(self, code: int, args: Args, record: Trace) -> None:
-        result = self._expected(code, args)
-        if result is not CommandResult.OK:
-            self.rc.fail_step(f"executed, the model refuses it: {result.name}", record, True)
-
-    def _sized(self, record: Trace) -> None:
-        rc, number = self.rc, record.cq
+        if code == codes.Command.RESIZE_SRQ:
+            srq.reaped_seen = srq.reaped
+            rc.compare("before", record, True)
+        self.must_pass(self._expected(code, args))
+        if code == codes.Command.RESIZE_SRQ:
+            srq.resize(args.words[1])
+        else:
+            srq.create(srq_config_of(args), BSTATE["tail"].get(record.new))
+            rc.completions[number].clear()
         rc.compare("after", record, True)
         rc.shared[number].append(record)
         rc.note(number)
@@ -126,21 +100,21 @@ class SrqCommands(CommandCheck):
         """WATERMARK."""
         rc, number, operand = self.rc, record.cq, record.operand
         srq = rc.srqs[number]
-        command = self._step_of(record, True, codes.Command.SET_SRQ_WATERMARK)
+        command = self.ctx.step_of(record, self.seen, codes.Command.SET_SRQ_WATERMARK)
         threshold, event = TRC_WATERMARK.unpack(operand).values()
-        if operand & TRC_WATERMARK.reserved or threshold != command.args[1] or not srq.exists:
-            rc.fail_step(f"WATERMARK with operand {operand:#x}", record, True)
+        if threshold != command.args[1] or not srq.exists:
+            self.fail(f"WATERMARK with operand {operand:#x}")
         before = srq.tail_seen
         rc.compare("before", record, True, _TAIL.mask | _OF_QP)
         new, tails = _TAIL.get(record.new), rc.srq_tails[number]
-        known = rc.known(record, True, "tail", new, before, srq.tail, tails)
+        known = rc.known(record, "tail", new, before, srq.tail, tails)
         if not rc.between(_TAIL.get(record.old), before, known):
-            rc.fail_step("the step knew of other posts before it", record, True)
+            self.fail("the step knew of other posts before it")
         if threshold and srq.waiting:
-            rc.fail_step("armed while an event waits", record, True)
+            self.fail("armed while an event waits")
         step = srq.watermark(threshold, tail_seen=rc.params.index(known))
         if step.event != bool(event):
-            rc.fail_step(f"event {event}, expected {int(step.event)}", record, True)
+            self.fail(f"event {event}, expected {int(step.event)}")
         rc.compare("after", record, True, _OF_QP)
         if step.event:
             self.takes.raised(number)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple
 
 from models.codes import ModelError
 from models.keys.region import Region
@@ -16,7 +16,7 @@ from models.receive.receive_qp import ReceiveQp
 from models.receive.srq import SrqModel
 from tb.env.harness.records import Trace
 from tb.env.scoreboard.context import HISTORY, Check, Teller, latest
-from tb.env.scoreboard.explain import Difference, describe
+from tb.env.scoreboard.explain import describe
 from tb.env.scoreboard.post.context import LAG, QpContext
 
 #: Region number, and its region for a while.
@@ -119,8 +119,8 @@ class ReceiveContext(Check):
     rules = "SRQ-15, CQ-17"
 
     def __init__(self, qpc: QpContext) -> None:
+        super().__init__(qpc.ctx)
         self.qpc = qpc
-        self.ctx = qpc.ctx
         self.params = params = self.ctx.params
         self.model = ReceiveModel(params, qpc.model)
         self.windows = WindowModel(self.model)
@@ -153,44 +153,20 @@ class ReceiveContext(Check):
 
     # -- failing -----------------------------------------------------------------------------------
 
-    def fail(
-        self,
-        text: str,
-        qp: int | None = None,
-        srq: int | None = None,
-        step: Trace | None = None,
-        *,
-        diff: Difference | None = None,
-    ) -> NoReturn:
-        """See ``Context.fail``."""
-        there = (("QP", qp), ("SRQ", srq))
-        objs = [(kind, number) for kind, number in there if number is not None]
-        self.ctx.fail(text, step=step, objs=objs, diff=diff)
-
-    def fail_step(
-        self, text: str, step: Trace, shared: bool = False, diff: Difference | None = None
-    ) -> NoReturn:
-        """The same for a step of a QP or an SRQ."""
-        self.ctx.fail(text, step=step, objs=self._of(step, shared), diff=diff)
-
-    def _of(self, step: Trace, shared: bool) -> list[tuple[str, int | None]]:
-        if shared:
-            return [("SRQ", step.cq)]
-        return [("QP", step.cq), ("SRQ", self.rqs[step.cq].config.srq)]
-
     def compare(self, when: str, step: Trace, shared: bool = False, hidden: int = 0) -> None:
         """A state of a step must be the model's; bits of ``hidden`` do not count."""
         want = (self.srqs if shared else self.rqs)[step.cq].trace_state(step.lane)
-        if ((step.old if when == "before" else step.new) ^ want) & ~hidden:
-            self.ctx.differ(when, step, want, *self._of(step, shared), hidden=hidden)
+        self.ctx.compare(when, step, want, hidden)
 
     def _tell_qp(self, qp: int) -> list[str]:
         rq = self.rqs[qp]
+        srq = rq.config.srq
         return [
             f"  in the model: QP {qp} {rq.qp.state.name}, {rq.config}, taken {rq.taken}, reported "
             f"{rq.reported}, completed {rq.completed}, tail {rq.tail}, available {rq.available}",
             *(f"    lane {n}: {describe(n, rq.trace_state(n))}" for n in (5, 6)),
             *latest(self.history[qp]),
+            *([] if srq is None or srq >= len(self.srqs) else self._tell_srq(srq)),
         ]
 
     def _tell_srq(self, srq: int) -> list[str]:
@@ -204,25 +180,23 @@ class ReceiveContext(Check):
     def settle(self, cycle: int) -> None:
         """Nothing more comes of earlier cycles."""
         if doubt := self.doubts.settle(cycle):
-            self.fail_step(doubt.text, doubt.step)
+            self.fail(doubt.text)
 
     def tick(self) -> None:
         self.settle(self.ctx.cycle)
 
     # -- looking -----------------------------------------------------------------------------------
 
-    def known(
-        self, step: Trace, shared: bool, name: str, index: int, known: int, actual: int, news: News
-    ) -> int:
+    def known(self, step: Trace, name: str, index: int, known: int, actual: int, news: News) -> int:
         """The number that a step knows of a count, if that is right."""
         rq = self.rqs[0]
         try:
             number = rq.newest(name, known, actual, index)
         except ModelError as error:
-            self.fail_step(str(error).split(": ", 1)[1], step, shared)
+            self.fail(str(error).split(": ", 1)[1])
         late = news.late(number, step.cycle)
         if late is not None:
-            self.fail_step(f"{name}: {late}", step, shared)
+            self.fail(f"{name}: {late}")
         return number
 
     def between(self, index: int, low: int, high: int) -> bool:

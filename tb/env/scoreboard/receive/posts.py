@@ -5,26 +5,33 @@ SRQ-15, SRQ-17, SRQ-19, DF-10, CQ-17, ISO-01).
 A write that names a queue of its page has exactly one step on trace lane 6 (SRQ_DB: if it is
 accepted), where it is judged; its answer must tell the same. All others have none, and a cause that
 is right in a state that the queue had between the write and its answer.
+
+Reports of taken buffers, and their completions: each buffer completes once, in the order in
+which its queue pair took it, with what the rules give (SRQ-04 to SRQ-07, SRQ-10, SRQ-14, SRQ-18,
+ISO-03).
+
+The completion that a RECEIVE step hands to the CQ is made here, by the model, from the post and the
+request; the checks of completions compare the entry with it.
 """
 
 from __future__ import annotations
 
-from typing import NoReturn
+from collections.abc import Iterator
 
 from models import codes
-from models.codes import Cause, QpState
+from models.codes import Cause, QpState, Status
 from models.layouts import LINE_BYTES, PAGE_BYTES, RECV_PORTAL, SRQ_DB
 from models.receive.receive_post import RecvPost, receive_write_faults
 from models.receive.receive_types import RecvPostResult
-from tb.env.defs import BSTATE, TRC_RECV_POST
+from tb.env.defs import BSTATE, RDONE, TRC_RECEIVE, TRC_RECV_POST, Reg
 from tb.env.defs import SRQ_DB as REAP
-from tb.env.harness.records import DoorbellRequest, DoorbellResponse, Trace
-from tb.env.scoreboard.context import NeedCommandError
-from tb.env.scoreboard.cq.reserve import RECEIVE_LANE, PostCredits
-from tb.env.scoreboard.explain import Difference, coded
-from tb.env.scoreboard.host.pages import PageWrites, Pending
-from tb.env.scoreboard.host.portals import PortalCheck, PortalWrite
-from tb.env.scoreboard.post.context import LAG
+from tb.env.harness.records import Completion, DoorbellRequest, DoorbellResponse, RecvDone, Trace
+from tb.env.scoreboard.context import Check, Left, NeedCommandError
+from tb.env.scoreboard.cq.credits import RECEIVE_LANE, PostCredits
+from tb.env.scoreboard.cq.entries import CompletionChecks
+from tb.env.scoreboard.explain import Difference, coded, name_of
+from tb.env.scoreboard.host.pages import PageWrites, Pending, PortalCheck, PortalWrite
+from tb.env.scoreboard.post.context import LAG, RECEIVE
 from tb.env.scoreboard.receive.context import ReceiveContext, RegionChange
 
 _FREED = BSTATE["freed"]
@@ -69,6 +76,7 @@ class ReceivePostChecks(PortalCheck[_PendingReceive]):
             self._reap_write(pending)
         else:
             self._portal(pending, offset != RECV_PORTAL)
+        pending.obj = "SRQ" if pending.shared else "QP", pending.queue
         if pending.result is not None:
             pending.decided = True
         else:
@@ -122,11 +130,6 @@ class ReceivePostChecks(PortalCheck[_PendingReceive]):
         first, second = ((p.shared, p.queue, p.post, p.index) for p in (one, two))
         return first == second
 
-    def wrong(self, pending: Pending, text: str, diff: Difference | None = None) -> NoReturn:
-        assert isinstance(pending, _PendingReceive)
-        srq, qp = (pending.queue, None) if pending.shared else (None, pending.queue)
-        self.rc.fail(f"{pending}: {text}", qp, srq, diff=diff)
-
     # -- steps of lane 6 ---------------------------------------------------------------------------
 
     def receive_step(self, record: Trace) -> None:
@@ -142,17 +145,15 @@ class ReceivePostChecks(PortalCheck[_PendingReceive]):
 
     def _receive_step(self, record: Trace, shared: bool) -> None:
         rc, number = self.rc, record.cq
-        if record.operand & TRC_RECV_POST.reserved:
-            rc.fail_step(f"RECV_POST with operand {record.operand:#x}", record, shared)
         found = [p for p in self._of(shared, number) if p.post is not None]
         page = self._page(shared, number)
         own = [p for p in found if p.page == page]
         if not found:
-            rc.fail_step("a receive post took effect that nobody wrote", record, shared)
+            self.fail("a receive post took effect that nobody wrote")
         gone = self._gone(shared, number)
         if gone is not None or not own:
             text = f"step of a receive post through page {found[0].page}, of {page}"
-            rc.fail_step(f"{text}: {gone or Cause.NOT_OWNER!r}", record, shared)
+            self.fail(f"{text}: {gone or Cause.NOT_OWNER!r}")
         self._before(record, shared)
         expected: set[int] = set()
         for pending in own:
@@ -163,7 +164,7 @@ class ReceivePostChecks(PortalCheck[_PendingReceive]):
             cause = TRC_RECV_POST["cause"].get(record.operand)
             diff = coded("cause", Cause, cause, *expected)
             text = f"receive post with cause {cause:#x}, right would be: {diff.want}"
-            rc.fail_step(text, record, shared, diff)
+            self.fail(text, diff=diff)
         with rc.changed(changes):
             result = self._run(record, pending)
         assert result.cause == TRC_RECV_POST["cause"].get(record.operand)
@@ -239,11 +240,11 @@ class ReceivePostChecks(PortalCheck[_PendingReceive]):
         rq = rc.rqs[number]
         before, freed = rq.completed_seen, _FREED.get(record.new)
         rq.completed_seen = rc.known(
-            record, False, "reported", freed, before, rq.completed, rc.done[number][1]
+            record, "reported", freed, before, rq.completed, rc.done[number][1]
         )
         rc.compare("before", record, hidden=_FREED.mask)
         if not rc.between(_FREED.get(record.old), before, rq.completed_seen):
-            rc.fail_step("the step knew of other completions before it", record)
+            self.fail("the step knew of other completions before it")
 
     def _after(self, record: Trace, shared: bool) -> None:
         rc, number = self.rc, record.cq
@@ -269,11 +270,11 @@ class ReceivePostChecks(PortalCheck[_PendingReceive]):
         srq = rc.srqs[number]
         pending = next((p for p in found if p.page == srq.config.page), found[0] if found else None)
         if pending is None:
-            rc.fail_step("a reaped index took effect that nobody wrote", record, True)
+            self.fail("a reaped index took effect that nobody wrote")
         self._before(record, True)
         cause = srq.reap(index, pending.page)
         if cause is not Cause.OK:
-            rc.fail_step(f"reaped, the model refuses it: {cause.name}", record, True)
+            self.fail(f"reaped, the model refuses it: {cause.name}")
         srq.reaped_seen = srq.reaped
         self._after(record, True)
         self.stepped(pending, 0)
@@ -313,3 +314,79 @@ class ReceivePostChecks(PortalCheck[_PendingReceive]):
         if shared:
             return None if self.rc.srqs[number].exists else Cause.NO_SRQ
         return Cause.NO_QP if self.qpc.qps[number].state in _GONE else None
+
+
+class ReceiveDoneChecks(Check):
+    """s_axis_rdone, and lane 7 of the trace port."""
+
+    rules = "SRQ-05, SRQ-06, SRQ-10, SRQ-14"
+
+    def __init__(
+        self, rc: ReceiveContext, completions: CompletionChecks, posts: ReceivePostChecks
+    ) -> None:
+        super().__init__(rc.ctx)
+        self.rc = rc
+        self.qpc = rc.qpc
+        self.completions = completions
+        self.posts = posts
+
+    def done(self, record: RecvDone) -> None:
+        """A report was taken from the transport, to be accepted or refused."""
+        _, tag, status = RDONE.unpack(record.data).values()
+        # A failure ends the connection without waiting for room for the completion.
+        self.qpc.heard(self.rc.model.done_beat, record.data, tag, RECEIVE, status != 0)
+
+    def receive(self, record: Trace) -> None:
+        """RECEIVE."""
+        rc, qp = self.rc, record.cq
+        rq = rc.rqs[qp]
+        rc.compare("before", record)
+        number = rq.completed
+        end = rq.complete()
+        of_srq = end.srq is not None
+        expected = TRC_RECEIVE.pack(status=end.status, shared=of_srq, flush=end.flush, cq=end.cq)
+        if record.operand != expected:
+            text = f"operand {record.operand:#x}, expected {expected:#x} (tag {number})"
+            got, want = TRC_RECEIVE["status"].get(record.operand), end.status
+            diff = Difference("status", name_of(Status, got), name_of(Status, want))
+            self.fail(text, diff=diff if got != want else None)
+        rc.compare("after", record)
+        rc.history[qp].append(record)
+        rc.completed += 1
+        rc.completed_at[qp] = record.cycle
+        for news in rc.done[qp]:
+            news.note(rq.completed, record.cycle)
+        if end.srq is not None:
+            rc.completions[end.srq].append((record.cycle, rc.srqs[end.srq].completed - 1))
+            rc.note(end.srq)
+            self.posts.changed_srq(end.srq)
+        # Two credits: two entries, or one and a credit that is given back before it.
+        data = [int.from_bytes(cqe.pack(), "little") for cqe in end.cqes]
+        data = [0, *data] if end.given_back else [*data, 0]
+        keep = 3 if len(end.cqes) > 1 or end.given_back else 1
+        silent = 1 if end.given_back else 0
+        dest = end.cq, end.cq if keep == 3 else 0
+        self.completions.completion(
+            Completion(record.cycle, keep, silent, dest, (data[0], data[1]))
+        )
+
+    def left(self) -> Iterator[Left]:
+        """Buffers that are not reported, completed, flushed, or found again anywhere."""
+        rc = self.rc
+        here = sum(rq.available + len(rq.flight) for rq in rc.rqs)
+        here += sum(srq.available for srq in rc.srqs)
+        for qp, rq in enumerate(rc.rqs):
+            where = f"QP {qp}:"
+            if open_ := [taken for taken in rq.flight if taken.status is None]:
+                yield Left("receives", open_[0].number, f"{where} not reported: tag")
+            if rq.completable:
+                yield Left("", rq.flight[0].number, f"{where} never completed: tag")
+            if rq.flushable:
+                yield Left("", rq.buffers[0].number, f"{where} never flushed: buffer")
+        if rc.posted != here + rc.completed + rc.given_back:
+            yield Left("", rc.posted, "buffers are unaccounted for, of")
+
+    def counters(self) -> dict[Reg, int]:
+        """Receive posts and reports."""
+        model = self.rc.model
+        return {Reg.CNT_RECV_POSTS: model.posts, Reg.CNT_RECV_DONE: model.done}

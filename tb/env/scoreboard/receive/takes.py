@@ -17,21 +17,16 @@ from typing import NamedTuple
 from models.codes import Cause, LogCause, QpState, ScatterCode
 from models.receive.receive_post import fill
 from models.receive.receive_types import RecvRequest, Taken, TakeResult
-from tb.env.defs import SCATTER_USER, TRC_TAKE, TSTATE, Reg
+from tb.env.defs import SCATTER_USER, TRC_TAKE, TSTATE, Kind, Reg
 from tb.env.harness.records import Interrupt, ScatterAnswer, Trace
 from tb.env.harness.records import RecvRequest as RequestBeat
-from tb.env.scoreboard.context import Check, Left, NeedCommandError
-from tb.env.scoreboard.cq.reserve import TAKE_LANE, PostCredits
+from tb.env.scoreboard.context import AnswerCheck, Left, NeedCommandError
+from tb.env.scoreboard.cq.credits import TAKE_LANE, PostCredits
 from tb.env.scoreboard.explain import Difference, name_of
 from tb.env.scoreboard.host.memory import MemoryChecks
-from tb.env.scoreboard.keys.requests import PeerChecks
-from tb.env.scoreboard.post.context import LAG, OPEN
-from tb.env.scoreboard.post.posts import SLACK
-from tb.env.scoreboard.post.retire import QP_KIND
+from tb.env.scoreboard.keys.access import KeyChecks
+from tb.env.scoreboard.post.context import LENGTH
 from tb.env.scoreboard.receive.context import Endings, ReceiveContext
-
-#: An answer is valid at most so many cycles after its request.
-BOUND = 8
 
 _TAIL, _REPORTED = TSTATE["tail"], TSTATE["reported"]
 _code = SCATTER_USER["code"].get
@@ -64,35 +59,32 @@ class Take(NamedTuple):
     connection: int
 
 
-class TakeChecks(Check):
+class TakeChecks(AnswerCheck[_Waiting]):
     """s_axis_rreq, m_axis_scatter, TAKE, and interrupts of watermarks."""
 
     rules = "SRQ-02, SRQ-10, SRQ-13, SRQ-18"
+    bound = 8
+    missing = "no answer to the request"
 
     def __init__(
-        self, rc: ReceiveContext, credits_: PostCredits, memory: MemoryChecks, peer: PeerChecks
+        self, rc: ReceiveContext, credits_: PostCredits, memory: MemoryChecks, keys: KeyChecks
     ) -> None:
+        super().__init__(rc.ctx)
         self.rc = rc
         self.qpc = rc.qpc
         self.credits = credits_
         self.memory = memory
-        self.peer = peer
+        self.keys = keys
         params = rc.params
-        self.requests: deque[_Waiting] = deque()
         self.takes: list[deque[Take]] = [deque() for _ in range(params.num_qp)]
         self.serial = 0
         #: The newest answered step of each SRQ.
         self._answered = [0] * params.num_srq
-        #: Cycle of an answer LENGTH_ERROR whose change of state has not come, by QP.
-        self.overlong: dict[int, int] = {}
         #: Entries that may be there: the QP came or went while the request was judged.
         self.maybe: list[tuple[int, int, int, int]] = []
         self.endings = Endings()
         #: Of each SRQ: when its latest event came.
         self.event_at = [-1] * params.num_srq
-        #: Since then nothing has stalled the answers.
-        self.free_since = 0
-        self._latest_answer = -1
 
     # -- pins --------------------------------------------------------------------------------------
 
@@ -103,7 +95,7 @@ class TakeChecks(Check):
         if request.malformed or request.qp >= self.rc.params.num_qp:
             waiting.refusable = waiting.free = waiting.stepped = True
         else:
-            self._look(waiting)
+            self.look(waiting)
             if self.qpc.qps[request.qp].state is not QpState.FREE:
                 rq = self.rc.rqs[request.qp]
                 waiting.cq = self.qpc.qps[request.qp].config.recv_cq
@@ -112,24 +104,14 @@ class TakeChecks(Check):
                 self.credits.lanes[TAKE_LANE][waiting.cq] += waiting.credits
         self.requests.append(waiting)
 
-    def _look(self, waiting: _Waiting) -> None:
-        state = self.qpc.qps[waiting.request.qp].state
-        waiting.refusable = waiting.refusable or not self.rc.rqs[waiting.request.qp].may_take
+    def look(self, waiting: _Waiting) -> None:
+        qp = waiting.request.qp
+        if qp >= self.rc.params.num_qp:
+            return
+        state = self.qpc.qps[qp].state
+        waiting.refusable = waiting.refusable or not self.rc.rqs[qp].may_take
         waiting.free = waiting.free or state is QpState.FREE
         waiting.exists = waiting.exists or state is not QpState.FREE
-
-    def changed_qp(self, qp: int) -> None:
-        """The state of a QP changed."""
-        for waiting in self.requests:
-            if waiting.request.qp == qp:
-                self._look(waiting)
-        if self.qpc.qps[qp].state not in OPEN:
-            self.overlong.pop(qp, None)
-
-    def removed(self) -> None:
-        """The device is removed: what waits may be refused."""
-        for qp in {w.request.qp for w in self.requests if w.request.qp < self.rc.params.num_qp}:
-            self.changed_qp(qp)
 
     def oldest(self) -> int:
         """Serial of the state of the oldest request that may reserve credits."""
@@ -160,16 +142,16 @@ class TakeChecks(Check):
         code, shared, flush, event, number = TRC_TAKE.unpack(operand).values()
         srq = rq.config.srq
         where = (1, srq) if srq is not None else (0, 0)
-        if code > 1 or operand & TRC_TAKE.reserved or (shared, number) != where or (flush and code):
-            rc.fail_step(f"TAKE with operand {operand:#x}", record)
+        if code > 1 or (shared, number) != where or (flush and code):
+            self.fail(f"TAKE with operand {operand:#x}")
         self._before(record)
         result = self._flush(record) if flush else self._message(record)
         if result.code != code:
             text = f"TAKE with code {code}, right would be: {result.code.name}"
             diff = Difference("code", name_of(ScatterCode, code), result.code.name)
-            rc.fail_step(text, record, diff=diff)
+            self.fail(text, diff=diff)
         if result.event != bool(event):
-            rc.fail_step(f"watermark event {event}, expected {int(result.event)}", record)
+            self.fail(f"watermark event {event}, expected {int(result.event)}")
         rc.compare("after", record)
         if srq is not None:
             if event:
@@ -189,14 +171,14 @@ class TakeChecks(Check):
         tail, reported = queue.tail_seen, rq.reported_seen
         rc.compare("before", record, hidden=_TAIL.mask | _REPORTED.mask)
         new_tail, new_reported = _TAIL.get(record.new), _REPORTED.get(record.new)
-        queue.tail_seen = rc.known(record, False, "tail", new_tail, tail, queue.tail, news)
+        queue.tail_seen = rc.known(record, "tail", new_tail, tail, queue.tail, news)
         rq.reported_seen = rc.known(
-            record, False, "reported", new_reported, reported, rq.reported, rc.done[qp][0]
+            record, "reported", new_reported, reported, rq.reported, rc.done[qp][0]
         )
         if not rc.between(_TAIL.get(record.old), tail, queue.tail_seen):
-            rc.fail_step("the step knew of other posts before it", record)
+            self.fail("the step knew of other posts before it")
         if not rc.between(_REPORTED.get(record.old), reported, rq.reported_seen):
-            rc.fail_step("the step knew of other reports before it", record)
+            self.fail("the step knew of other reports before it")
 
     def _flush(self, record: Trace) -> TakeResult:
         rc, qp = self.rc, record.cq
@@ -210,9 +192,9 @@ class TakeChecks(Check):
         unanswered = self._unanswered(qp)
         found = [w for w in unanswered if not w.stepped]
         if not found:
-            rc.fail_step("a buffer is taken, but no message waits for one", record)
+            self.fail("a buffer is taken, but no message waits for one")
         if not rq.may_take:
-            rc.fail_step(f"SRQ-13: takes in state {rq.qp.state.name}", record)
+            self.fail(f"SRQ-13: takes in state {rq.qp.state.name}")
         # Those that are refused have no steps; which they are, answers tell.
         likely = [w for w in unanswered if not w.refusable][len(self.takes[qp]) :]
         waiting = likely[0] if likely else found[0]
@@ -270,7 +252,7 @@ class TakeChecks(Check):
         names = ", ".join(sorted(outcome.name for outcome in outcomes))
         text = f"CQ-17: credit {int(credit)}, the CQ {cq} had: {names}"
         if credit:
-            rc.fail_step(text, record)
+            self.fail(text)
         rc.doubts.add(record, cq, text)
 
     # -- answers -----------------------------------------------------------------------------------
@@ -278,61 +260,53 @@ class TakeChecks(Check):
     def answer(self, record: ScatterAnswer) -> None:
         """An answer was taken by the transport."""
         rc = self.rc
-        if not self.requests:
-            rc.fail(f"answer without a request: {record}")
-        waiting = self.requests.popleft()
+        waiting = self.next_of(record)
         qp = waiting.request.qp
-        known = qp if qp < rc.params.num_qp else None
+        if qp < rc.params.num_qp:
+            self.ctx.objs = ("QP", qp), ("SRQ", rc.rqs[qp].config.srq)
         if record.qp != qp:
-            rc.fail(f"{waiting}: for QP {record.qp}", known)
+            self.fail(f"{waiting}: for QP {record.qp}")
         if _code(record.user) == ScatterCode.REFUSED:
             self._refused(record, waiting)
         else:
             self._taken(record, waiting)
         self._release(waiting)
-        self._timely(record, waiting)
+        self.timely(waiting)
         if _code(record.user) == ScatterCode.BAD_TOKEN:
-            self.rc.ctx.log.append((LogCause.TOKEN_REFUSED, QP_KIND, record.qp, 0))
-
-    def _timely(self, record: ScatterAnswer, waiting: _Waiting) -> None:
-        since = max(waiting.cycle, self.free_since) + BOUND
-        if record.cycle > max(since, self._latest_answer + 1):
-            self.rc.fail(f"{waiting}: taken in cycle {record.cycle}, {BOUND} is the bound")
-        self._latest_answer = record.cycle
+            self.rc.ctx.log.append((LogCause.TOKEN_REFUSED, Kind.QP, record.qp, 0))
 
     def _refused(self, record: ScatterAnswer, waiting: _Waiting) -> None:
         rc, request = self.rc, waiting.request
-        known = request.qp if request.qp < rc.params.num_qp else None
         if not waiting.refusable:
-            rc.fail(f"{waiting}: REFUSED in a state that allows it", known)
+            self.fail(f"{waiting}: REFUSED in a state that allows it")
         if record.user != ScatterCode.REFUSED or record.data:
-            rc.fail(f"{waiting}: user {record.user:#x}, data {record.data:#x} with REFUSED", known)
+            self.fail(f"{waiting}: user {record.user:#x}, data {record.data:#x} with REFUSED")
         rc.model.refused += 1
         if waiting.free:
             log = self.maybe if waiting.exists else self.rc.ctx.log
-            log.append((LogCause.RREQ_BAD, QP_KIND, request.qp, 0))
-        if known is not None:
-            self._skip(known, record.cycle, waiting)
+            log.append((LogCause.RREQ_BAD, Kind.QP, request.qp, 0))
+        if request.qp < rc.params.num_qp:
+            self._skip(request.qp, record.cycle, waiting)
 
     def _skip(self, qp: int, cycle: int, refused: _Waiting) -> None:
         """A step that was taken for the refused request is that of one behind it."""
         takes = self.takes[qp]
         behind = self._unanswered(qp)
         if len(takes) > len(behind):
-            self.rc.fail(f"{refused}: REFUSED in cycle {cycle}, but it took a buffer", qp)
+            self.fail(f"{refused}: REFUSED in cycle {cycle}, but it took a buffer")
         for waiting, _ in zip(behind, takes, strict=False):
             waiting.stepped = True
 
     def _taken(self, record: ScatterAnswer, waiting: _Waiting) -> None:
         rc, request = self.rc, waiting.request
         if request.malformed or request.qp >= rc.params.num_qp:
-            rc.fail(f"{waiting}: code {_code(record.user)}, right would be: REFUSED")
+            self.fail(f"{waiting}: code {_code(record.user)}, right would be: REFUSED")
         qp, rq = request.qp, rc.rqs[request.qp]
         takes = self.takes[qp]
         if not takes or takes[0].cycle <= waiting.cycle:
             right = ": REFUSED" if waiting.refusable else " a step"
             text = f"code {_code(record.user)} without a step, right would be{right}"
-            rc.fail(f"{waiting}: {text}", qp)
+            self.fail(f"{waiting}: {text}")
         take = takes.popleft()
         taken = take.taken
         if taken is None:
@@ -342,10 +316,10 @@ class TakeChecks(Check):
             expected = self._settle(take, taken, request, _code(record.user))
             too_long = expected.code is ScatterCode.LENGTH_ERROR
             if not self.endings.answered(qp, take.connection, take.serial, too_long):
-                rc.fail(f"{waiting}: in error without a failing report, nor a message too long", qp)
+                self.fail(f"{waiting}: in error without a failing report, nor a message too long")
             if taken.srq is not None:
                 if take.serial < self._answered[taken.srq]:
-                    rc.fail(f"{waiting}: its buffer was taken ahead of its turn", qp, taken.srq)
+                    self.fail(f"{waiting}: its buffer was taken ahead of its turn")
                 self._answered[taken.srq] = take.serial
         got, want = (record.user, record.data), (expected.tuser, expected.tdata)
         for name, one, two in zip(("user", "data"), got, want, strict=True):
@@ -355,9 +329,9 @@ class TakeChecks(Check):
                 diff = Difference("code", name_of(ScatterCode, code), expected.code.name)
                 if code == expected.code:
                     diff = Difference(name, f"{one:#x}", f"{two:#x}")
-                rc.fail(text, qp, rq.config.srq, diff=diff)
+                self.fail(text, diff=diff)
         if expected.code is ScatterCode.LENGTH_ERROR and rq.length_pending:
-            self.overlong.setdefault(qp, record.cycle)
+            self.qpc.must_end(qp, LENGTH)
 
     def may_be_too_long(self, qp: int) -> bool:
         """Whether a step of this connection without an answer may be of a message longer than its
@@ -391,7 +365,7 @@ class TakeChecks(Check):
             srq=taken.srq,
             filled=filled,
         )
-        if self.peer.answered(taken, request, code):
+        if self.keys.answered(taken, request, code):
             return result
         return replace(result, code=ScatterCode.BAD_TOKEN, filled=())
 
@@ -413,23 +387,7 @@ class TakeChecks(Check):
         memory.merged(record)
         rc.note(srq.number)
 
-    # -- time --------------------------------------------------------------------------------------
-
-    def stalled(self, cycle: int) -> None:
-        """The answers were stalled up to this cycle."""
-        self.free_since = max(self.free_since, cycle)
-
-    def tick(self) -> None:
-        cycle = self.rc.ctx.cycle
-        for qp, since in self.overlong.items():
-            if cycle - since > LAG:
-                self.rc.fail(f"still not in error, after the LENGTH_ERROR of cycle {since}", qp)
-        if self.requests:
-            waiting = self.requests[0]
-            since = max(waiting.cycle, self.free_since, self._latest_answer)
-            if cycle - since > BOUND + SLACK:
-                text = f"no answer to the request of cycle {waiting.cycle} ({waiting.request})"
-                self.rc.fail(text)
+    # -- the end -----------------------------------------------------------------------------------
 
     def left(self) -> Iterator[Left]:
         """Requests and takes without an answer, watermark interrupts."""
