@@ -35,13 +35,10 @@ from tb.tours.words import PEER
 
 
 class Counter:
-    """Counts to three, and can end for ever; remembers how often it went round."""
+    """Counts to three, and can end for ever."""
 
-    def __init__(self, hides: bool = False, offers: bool = False) -> None:
-        self.hides = hides
-        self.offers = offers
+    def __init__(self) -> None:
         self.count: int | None = 0
-        self.rounds = 0
 
     def key(self) -> Hashable:
         return ("end",) if self.count is None else (self.count,)
@@ -51,18 +48,12 @@ class Counter:
         if self.count is not None:
             yield "up"
             yield "end"
-            if self.offers and self.rounds:
-                yield "more"
 
-    def act(self, action: str) -> graphs.Outcome:
+    def act(self, action: str) -> str:
         if action == "look" or self.count is None:
-            return ("again",) if self.hides and self.rounds else ("seen",)
-        if action == "end":
-            self.count = None
-        else:
-            self.rounds += self.count == 2
-            self.count = (self.count + 1) % 3
-        return ("done",)
+            return "seen"
+        self.count = None if action == "end" else (self.count + 1) % 3
+        return "done"
 
 
 @pytest.fixture(name="graph")
@@ -80,7 +71,7 @@ def walked(graph: graphs.Graph, leave_out: str = "") -> Driven:
             if step.action == leave_out:
                 state = step.target
                 continue
-            state = driven.note(state, step.action, step.outcome, graph.states[step.target])
+            state = driven.note(state, step.action, step.answer, graph.states[step.target])
     return driven
 
 
@@ -90,15 +81,9 @@ def walked(graph: graphs.Graph, leave_out: str = "") -> Driven:
 def test_explore(graph: graphs.Graph) -> None:
     assert graph.states == [(0,), (1,), ("end",), (2,)]
     assert len(graph.transitions) == 3 * 3 + 1
-    assert graph.transitions[1] == graphs.Transition(0, "up", ("done",), 1)
+    assert graph.transitions[1] == graphs.Transition(0, "up", "done", 1)
     assert graphs.explore("counter: three", Counter()).digest == graph.digest
     assert graphs.explore("counter: other", Counter()).digest != graph.digest
-
-
-@pytest.mark.parametrize("world", [Counter(hides=True), Counter(offers=True)])
-def test_state_that_leaves_something_out(world: graphs.World) -> None:
-    with pytest.raises(graphs.TourError):
-        graphs.explore("counter", world, samples=2)
 
 
 def test_tour_takes_every_transition(graph: graphs.Graph) -> None:
@@ -108,7 +93,7 @@ def test_tour_takes_every_transition(graph: graphs.Graph) -> None:
     assert len(walks) == 3 and graphs.tour(graph) == walks
     for walk in walks:
         graphs.replay(graph, Counter(), walk)
-    graph.transitions.append(graphs.Transition(graph.number((9,)), "look", ("seen",), 0))
+    graph.transitions.append(graphs.Transition(graph.number((9,)), "look", "seen", 0))
     with pytest.raises(graphs.TourError, match="1 transitions cannot be reached"):
         graphs.tour(graph)
 
@@ -205,7 +190,7 @@ def _window(rule: str) -> graphs.World:
     ("name", "world", "rules"),
     [
         ("arm: literal", _arm, ["CQ-07", "CQ-09", "CQ-10a", "CQ-11", "CQ-12", "CQ-13", "CQ-14"]),
-        ("deferral: fences", _deferral, ["DF-04", "DF-06", "DF-11", "DF-13", "DF-15"]),
+        ("deferral: fences", _deferral, ["DF-04", "DF-11", "DF-13", "DF-15"]),
         ("srq: watermark", _srq, ["SRQ-02", "SRQ-16"]),
         ("window: keys", _window, ["MW-03", "MW-05", "MW-10", "MW-11"]),
     ],
@@ -213,7 +198,9 @@ def _window(rule: str) -> graphs.World:
 def test_missing_rule_shows(
     name: str, world: Callable[[str], graphs.World], rules: list[str]
 ) -> None:
-    """The tour of a model finds each rule that an engine would lack."""
+    """Answers and states alone find each rule that an engine would lack; the scoreboard sees more,
+    such as the ends of batches (DF-06).
+    """
     graph = explored(name)
     for walk in graphs.tour(graph):
         graphs.replay(graph, world("none"), walk)
@@ -252,14 +239,14 @@ def test_wrong_prediction_fails(graph: graphs.Graph) -> None:
     driven.ahead(0, (0,))
     with pytest.raises(graphs.TourError, match=r"\(0,\) has become \(1,\) by itself"):
         driven.ahead(0, (1,))
-    with pytest.raises(graphs.TourError, match=r"outcome \('seen',\), expected \('done',\)"):
-        driven.note(0, "up", ("seen",), (1,))
+    with pytest.raises(graphs.TourError, match="answer 'seen', expected 'done'"):
+        driven.note(0, "up", "seen", (1,))
     with pytest.raises(graphs.TourError, match=r"state \(2,\), expected \(1,\)"):
-        driven.note(0, "up", ("done",), (2,))
+        driven.note(0, "up", "done", (2,))
     with pytest.raises(graphs.TourError, match="no action 'down'"):
-        driven.note(0, "down", ("done",), (2,))
+        driven.note(0, "down", "done", (2,))
     assert not driven.seen, "what was not as predicted does not count"
-    assert driven.note(0, "up", ("done",), (1,)) == 1
+    assert driven.note(0, "up", "done", (1,)) == 1
     assert len(driven.seen) == 1
 
 
@@ -307,7 +294,7 @@ def test_collect(graph: graphs.Graph, tmp_path: Path) -> None:
     with pytest.raises(RunnerError, match="another graph"):
         collect(everything, graph.name, world=other)
     data = json.loads(path.read_text())
-    data[0]["seen"].append([0, "up", ["done"], 2])
+    data[0]["seen"].append([0, "up", "done", 2])
     path.write_text(json.dumps(data))
     with pytest.raises(RunnerError, match="has no Transition"):
         collect(everything, graph.name)

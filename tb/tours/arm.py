@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 
-from models.arm.arm import CqConfig, CqModel, Step
-from models.codes import ArmType, Cause, CqStatus, Life
+from models.arm.arm import CqConfig, CqModel
+from models.codes import ArmType, CqStatus, Life
 from models.cq.entries import Cqe
 from models.cq.queue import CqProducer, Ring
-from tb.tours.graph import Outcome
 
 LOG2 = 1  #: of the entries
 UNSIGNALLED = 2  #: flags of an entry, from bit 240 on
@@ -100,11 +99,11 @@ class ArmWorld:
         """See :func:`key_of`."""
         return key_of(self.cq, self.producer, self.answered)
 
-    def _create(self) -> Outcome:
+    def _create(self) -> str:
         self.producer.start(Ring(0, LOG2))
         self.answered = 0
         self.cq.create(CqConfig(1 << LOG2, self.setup.typed, self.setup.rearm))
-        return ("OK",)
+        return "OK"
 
     # -- what can happen ---------------------------------------------------------------------------
 
@@ -144,79 +143,72 @@ class ArmWorld:
 
     # -- doing it ----------------------------------------------------------------------------------
 
-    def act(self, action: str) -> Outcome:
-        """Does it; callbacks come behind the answer, with the entries they stand for beyond the
-        consumer's index.
-        """
+    def act(self, action: str) -> str:
+        """Does it; returns the answer."""
         if action in KINDS:
             return self._place(action)
         word, *rest = action.split()
-        outcome: Outcome = getattr(self, f"_{word}")(*rest)
-        return outcome
+        answer: str = getattr(self, f"_{word}")(*rest)
+        return answer
 
-    def _tell(self, *steps: Step) -> Outcome:
-        calls = [f"call {c.status.name} {c.snap - self.cq.cons}" for s in steps for c in s.calls]
-        return (steps[0].cause.name if steps else Cause.OK.name, *calls)
-
-    def _arm(self, what: str, code: str = "") -> Outcome:
+    def _arm(self, what: str, code: str = "") -> str:
         cq = self.cq
         if code:
-            return (Cause.BAD_ARM_TYPE.name,)
+            return "BAD_ARM_TYPE"
         if what == "foreign":
-            return (Cause.NOT_OWNER.name,)
-        if what == "beyond":
-            return self._tell(cq.doorbell((cq.written + 1) % (1 << cq.index_bits), ArmType.ANY))
-        return self._tell(cq.doorbell(cq.cons % (1 << cq.index_bits), ArmType[what]))
+            return "NOT_OWNER"
+        index, arm = (cq.written + 1, ArmType.ANY) if what == "beyond" else (cq.cons, ArmType[what])
+        return cq.doorbell(index % (1 << cq.index_bits), arm).cause.name
 
-    def _take(self, count: str, arm: str = "", kind: str = "") -> Outcome:
+    def _take(self, count: str, arm: str = "", kind: str = "") -> str:
         cq = self.cq
         index = (cq.cons + int(count)) % (1 << cq.index_bits)
-        return self._tell(cq.doorbell(index, ArmType[kind] if arm else None))
+        return cq.doorbell(index, ArmType[kind] if arm else None).cause.name
 
-    def _return(self) -> Outcome:
-        return self._tell(self.cq.callback_return())
+    def _return(self) -> str:
+        return self.cq.callback_return().cause.name
 
-    def _place(self, kind: str) -> Outcome:
+    def _place(self, kind: str) -> str:
         cq, producer = self.cq, self.producer
         if cq.status is not CqStatus.OK:
-            return ("CQ_ERROR",)
+            return "CQ_ERROR"
         if not producer.reserve(1, cq.cons, cq.status):
-            return ("NO_CREDIT",)
+            return "NO_CREDIT"
         producer.place(KINDS[kind].pack(), cq.cons)
         cq.wrote(1)
-        return (Cause.OK.name,)
+        return "OK"
 
-    def _acknowledge(self, event: str = "") -> Outcome:
+    def _acknowledge(self, event: str = "") -> str:
         if event:
-            return (*self._tell(self.cq.event_done()), "interrupt")
-        steps = []
+            self.cq.event_done()
+            return "OK"
         self.answered = self.producer.alloc
         for number in sorted(self.producer.placed):
             entries = self.producer.acknowledge(number)
             if self.cq.publishing:
                 classes = [e.solicited for e in entries]
-                steps.append(self.cq.publish(classes, [e.unsignalled for e in entries]))
-        return self._tell(*steps)
+                self.cq.publish(classes, [e.unsignalled for e in entries])
+        return "OK"
 
-    def _lost(self) -> Outcome:
+    def _lost(self) -> str:
         """An entry whose write fails."""
         placed = self._place("plain")
-        if placed != (Cause.OK.name,):
-            return placed
-        self.producer.acknowledge(min(self.producer.placed))
-        self.answered = self.producer.alloc
-        return self._tell(self.cq.cq_error(CqStatus.INTERNAL_ERROR))
+        if placed == "OK":
+            self.producer.acknowledge(min(self.producer.placed))
+            self.answered = self.producer.alloc
+            self.cq.cq_error(CqStatus.INTERNAL_ERROR)
+        return placed
 
-    def _destroy(self, used: str = "") -> Outcome:
+    def _destroy(self, used: str = "") -> str:
         """DESTROY_CQ, ``used``: while a queue pair completes there."""
         if used:
-            return ("IN_USE",)
+            return "IN_USE"
         if self.cq.life is Life.FREE:
-            return ("NO_OBJECT",)
+            return "NO_OBJECT"
         if not self.producer.stopped:
             self.producer.stop()
         self.cq.destroy(not self.producer.placed)
         if self.cq.life is not Life.FREE:
-            return ("PENDING",)
+            return "PENDING"
         self.producer.free()
-        return (Cause.OK.name,)
+        return "OK"

@@ -4,24 +4,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Hashable, Iterable
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
-from models.cq.queue import NdResultEx
 from tb.env.agents.control import CommandError
 from tb.env.base_test import CarillonTest
-from tb.env.defs import TERM, Cause, Cmd, QpState, Result
+from tb.env.defs import Cause, Cmd, QpState, Result
 from tb.env.harness.harness import Channel
-from tb.env.harness.records import Record, TermRequest
+from tb.env.harness.records import Record
 from tb.env.host.qp import Qp
 from tb.env.scoreboard.scoreboard import Scoreboard
 from tb.tours.catalogue import SETUPS, explored
-from tb.tours.graph import Outcome, tour
+from tb.tours.graph import tour
 from tb.tours.report import VARIABLE, Driven, write
 from tb.tours.words import NAMES, PEER
-
-R = TypeVar("R")
 
 #: Longest time from an action to the last thing that follows from it is shorter, in clock cycles.
 QUIET = 32
@@ -37,15 +34,16 @@ _QP_COMMANDS: dict[str, tuple[int, ...]] = {
 
 
 def word_of(cause: int) -> str:
-    """A cause as outcomes name it."""
+    """A cause as answers name it."""
     return "OK" if cause == Cause.NONE else Cause(cause).name
 
 
 class TourTest(CarillonTest):
     """Drives graphs of the catalogue. Each action is placed alone; when nothing happens any more,
-    what was seen of it and the state that the scoreboard has replayed from the engine's records are
-    compared with the graph. Where a tour comes into a state for the first time, the engine is asked
-    for it by query commands, whose answers the scoreboard judges.
+    its answer and the state that the scoreboard has replayed from the engine's records are compared
+    with the graph; what else followed the scoreboard judges. Where a tour comes into a state for
+    the first time, the engine is asked for it by query commands, whose answers the scoreboard
+    judges, too.
     """
 
     graphs: tuple[str, ...] = ()
@@ -63,10 +61,6 @@ class TourTest(CarillonTest):
 
     def state(self) -> Hashable:
         """The state as the scoreboard has replayed it."""
-        raise NotImplementedError
-
-    def followed(self) -> Outcome:
-        """What else was seen of the action, when all is at rest."""
         raise NotImplementedError
 
     def queries(self) -> Iterable[tuple[int, int]]:
@@ -138,23 +132,11 @@ class TourTest(CarillonTest):
         self.harness.hold(self.channel, on)
         return ""
 
-    # -- what is seen --------------------------------------------------------------------------
-
-    def results(self) -> Iterator[tuple[str, NdResultEx]]:
-        """Results of each QP, by its name; they are polled."""
-        for name, qp in zip(NAMES, self.qps, strict=False):
-            found = qp.cq.get_cq_results_ex()
-            if found:
+    def polled(self) -> None:
+        """What a consumer does when all is at rest: results of each QP are taken."""
+        for qp in self.qps:
+            if qp.cq.get_cq_results_ex():
                 qp.cq.post_consumer_index()
-            yield from ((name, result) for result in found)
-
-    def terms(self) -> list[str]:
-        """Terminate requests."""
-        return [f"term {QpState(TERM['state'].get(t.data)).name}" for t in self.of(TermRequest)]
-
-    def of(self, kind: type[R]) -> list[R]:
-        """Records of the present action."""
-        return [record for record in self.seen if isinstance(record, kind)]
 
     # -- driving -------------------------------------------------------------------------------
 
@@ -228,7 +210,8 @@ class TourTest(CarillonTest):
         self.seen.clear()
         answer = await self.act(action)
         await self.rest()
-        state = self.driven.note(state, action, (answer, *self.followed()), self.state())
+        self.polled()
+        state = self.driven.note(state, action, answer, self.state())
         if state not in self._asked:
             self._asked.add(state)
             for code, number in self.queries():

@@ -8,14 +8,12 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 
-from models.codes import CommandResult, PostFlag, QpState, Status
+from models.codes import PostFlag, QpState
 from models.params import Params
 from models.post.post import Post
 from models.post.qp import QpConfig, QpModel
-from models.post.qp_types import StateStep
 from models.verbs import BY_NAME
-from tb.tours.graph import Outcome
-from tb.tours.words import FOREIGN, Answer, qp_command, result_word, term_words
+from tb.tours.words import FOREIGN, qp_command
 
 DEFER = int(PostFlag.DEFER)
 PARAMS = Params(num_qp=1, num_pages=2)
@@ -124,58 +122,52 @@ class DeferralWorld:
 
     # -- doing it ----------------------------------------------------------------------------------
 
-    def act(self, action: str) -> Outcome:
-        """Does it. Behind the answer: work beats, completions, terminate requests."""
-        word, *rest = action.split()
+    def act(self, action: str) -> str:
+        """Does it, and what follows; returns the answer."""
+        answer = self._do(*action.split())
         qp = self.qp
-        if action in COMMANDS:
-            result, step = self._create() if word == "create" else qp_command(qp, word)
-            return self._rest(result_word(result), step)
+        moved = True
+        while moved:
+            late = qp.late is not None and any(r.number == qp.late for r in qp.requests)
+            moved = True
+            if not self.stalled and (late or qp.next_indication() is not None):
+                qp.indicate(late)
+            elif qp.retirable and not (late and qp.late == qp.requests[0].number):
+                qp.retire()
+            else:
+                moved = False
+        return answer
+
+    def _do(self, word: str, *rest: str) -> str:
+        qp = self.qp
         match word:
             case "post":
                 post = POSTS[rest[0]]
-                return self._post(Post(post.opcode, flags=post.flags | DEFER * (len(rest) > 1)))
+                post = Post(post.opcode, flags=post.flags | DEFER * (len(rest) > 1))
+                return qp.post(post, 0).cause.name
             case "bad":
-                return self._post(BAD[rest[0]])
+                return qp.post(BAD[rest[0]], 0).cause.name
             case "foreign":
-                return self._post(POSTS["send"], FOREIGN)
+                return qp.post(POSTS["send"], FOREIGN).cause.name
             case "report":
                 tag = next(r.tag for r in qp.requests if r.tag is not None and r.status is None)
-                return self._rest("", qp.report(PARAMS.index(tag), int(rest[0]))[1])
+                qp.report(PARAMS.index(tag), int(rest[0]))
             case "event":
-                return self._rest("", qp.disconnected()[1])
+                qp.disconnected()
             case "age":
                 qp.modify(self.setup.watermark, 1)
                 qp.age()
                 qp.modify(self.setup.watermark, 0)
             case "stall" | "go":
                 self.stalled = word == "stall"
-        return self._rest("")
+            case "create":
+                return self._create()
+            case _ if word in COMMANDS:
+                return qp_command(qp, word)
+        return ""
 
-    def _create(self) -> Answer:
+    def _create(self) -> str:
         if self.qp.state is not QpState.FREE:
-            return CommandResult.CMD_EXISTS, None
-        config = QpConfig(depth=self.setup.slots, watermark=self.setup.watermark)
-        return CommandResult.OK, self.qp.create(config)
-
-    def _post(self, post: Post, page: int = 0) -> Outcome:
-        return self._rest(self.qp.post(post, page).cause.name)
-
-    def _rest(self, answer: str, step: StateStep | None = None) -> Outcome:
-        qp = self.qp
-        work: list[str] = []
-        done: list[str] = []
-        moved = True
-        while moved:
-            moved = False
-            late = qp.late is not None and any(r.number == qp.late for r in qp.requests)
-            if not self.stalled and (late or qp.next_indication() is not None):
-                beat = qp.indicate(late)
-                work.append(f"work {name_of(beat.post)}" + " last" * beat.last)
-                moved = True
-            elif qp.retirable and not (late and qp.late == qp.requests[0].number):
-                gone = qp.retire()
-                if not gone.silent:
-                    done.append(f"done {name_of(gone.post)} {Status(gone.status).name}")
-                moved = True
-        return (answer, *work, *done, *term_words(step))
+            return "EXISTS"
+        self.qp.create(QpConfig(depth=self.setup.slots, watermark=self.setup.watermark))
+        return "OK"

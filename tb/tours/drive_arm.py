@@ -5,15 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 
-from models.cq.queue import EventReader
-from tb.env.defs import CQ_DB, ArmType, Cmd, CqeStatus, CqStatus, PageReg, QpState, RecvFlag
-from tb.env.harness.records import Interrupt
+from tb.env.defs import CQ_DB, ArmType, Cmd, CqeStatus, PageReg, QpState, RecvFlag
 from tb.tours.arm import LOG2, key_of
 from tb.tours.base import TourTest, word_of
-from tb.tours.graph import Outcome
 from tb.tours.words import FOREIGN
-
-_EQ_LOG2 = 2
 
 
 class ArmTour(TourTest):
@@ -24,8 +19,7 @@ class ArmTour(TourTest):
         env.transport.latency = env.transport.receiver.latency = (1, 1)
         env.transport.inject = lambda _: self._status
         self._status: int | None = None
-        self._eq = await env.host.create_eq(log2=_EQ_LOG2)
-        self._events = EventReader(env.memory.read, self._eq.base, _EQ_LOG2)
+        self._eq = await env.host.create_eq(log2=2)
         env.mem.hold_eq(self._eq.number)
         await self._create()
 
@@ -50,16 +44,6 @@ class ArmTour(TourTest):
 
     async def end(self) -> None:
         self.env.release_all()
-
-    def followed(self) -> Outcome:
-        """Callbacks, with the entries they stand for beyond the consumer's index; interrupts."""
-        calls = []
-        half = self.index_mask // 2 + 1
-        for event in self._events.get_events(1 << _EQ_LOG2):
-            assert event.cq == self._cq.number, event
-            ahead = (event.snap - self._told + half & self.index_mask) - half
-            calls.append(f"call {CqStatus(event.status).name} {ahead}")
-        return (*calls, *["interrupt"] * len(self.of(Interrupt)))
 
     # -- actions -----------------------------------------------------------------------------------
 

@@ -6,14 +6,11 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from functools import partial
 
-from models.codes import Status
-from models.post.post import Post
 from tb.env.defs import Cmd, TraceOp
 from tb.env.harness.harness import Channel
-from tb.env.harness.records import Trace, WorkBeat
+from tb.env.harness.records import Trace
 from tb.tours.base import TourTest, word_of
-from tb.tours.deferral import BAD, POSTS, key_of, name_of
-from tb.tours.graph import Outcome
+from tb.tours.deferral import BAD, POSTS, key_of
 from tb.tours.words import FOREIGN, PEER
 
 _AGE_LIMIT = 2000  # cycles, more than any release by age takes
@@ -33,7 +30,6 @@ class DeferralTour(TourTest):
         qp = await env.host.create_qp(cq=cq, depth=setup.slots, watermark=setup.watermark)
         await qp.connect(PEER)
         self.qps = [qp]
-        self._names: dict[int, str] = {}
 
     def state(self) -> Hashable:
         return key_of(self.board.engine_checks.qpc.qps[self.qp().number], self.stalled)
@@ -48,23 +44,10 @@ class DeferralTour(TourTest):
         await self.rest()
         await self.report_all()
 
-    def followed(self) -> Outcome:
-        """Work beats, completions, terminate requests."""
-        work = [
-            f"work {name_of(Post.decode(beat.data))}" + " last" * beat.last
-            for beat in self.of(WorkBeat)
-        ]
-        done = [
-            f"done {self._names[result.request_context]} {Status(result.status).name}"
-            for _, result in self.results()
-        ]
-        return (*work, *done, *self.terms())
-
     # -- actions -----------------------------------------------------------------------------------
 
     async def _do_post(self, kind: str, deferred: str = "") -> str:
         made = self.qp().make(POSTS[kind].opcode, flags=POSTS[kind].flags, defer=bool(deferred))
-        self._names[made.context] = kind
         return word_of(await self.qp().post(made))
 
     async def _do_bad(self, kind: str) -> str:
@@ -87,7 +70,7 @@ class DeferralTour(TourTest):
         watermark = self.setup.watermark
         await self.qp().modify(watermark=watermark, age=1)
         limit = self.harness.cycle + _AGE_LIMIT
-        while not any(step.op == TraceOp.AGE for step in self.of(Trace)):
+        while not any(isinstance(r, Trace) and r.op == TraceOp.AGE for r in self.seen):
             assert self.harness.cycle < limit, "not released by age"
             await self.harness.cycles(16)
             await self.env.sync()

@@ -5,13 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 
-from tb.env.agents.control import CommandError
-from tb.env.defs import Cmd, CqeStatus, Result
+from tb.env.defs import Cmd
 from tb.env.harness.harness import Channel
-from tb.env.harness.records import Interrupt
 from tb.env.host.recv import ReceiveQueue
 from tb.tours.base import TourTest, word_of
-from tb.tours.graph import Outcome
 from tb.tours.srq import BAD, SIZE, key_of
 from tb.tours.words import FOREIGN, PEER
 
@@ -53,12 +50,6 @@ class SrqTour(TourTest):
         self.env.release_all()
         await self.report_all()
 
-    def followed(self) -> Outcome:
-        """Completions, terminate requests, watermark events."""
-        done = [f"done {name} {CqeStatus(result.status).name}" for name, result in self.results()]
-        # No CQ is armed: there are no other interrupts.
-        return (*done, *self.terms(), *["watermark"] * len(self.of(Interrupt)))
-
     # -- actions -----------------------------------------------------------------------------------
 
     async def _do_post(self, kind: str = "") -> str:
@@ -98,8 +89,7 @@ class SrqTour(TourTest):
         return await self.result(Cmd.DESTROY_SRQ, self._srq.number)
 
     async def _do_new(self) -> str:
-        try:
-            self._reaped = await self._srq.create()
-        except CommandError as error:
-            return Result(error.command.result).name
-        return "OK"
+        answer = await self.made(self._srq.create)
+        if answer == "OK":
+            self._reaped = self._srq.index
+        return answer

@@ -5,10 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 
-from tb.env.defs import Cause, Cmd, CqeStatus, CqeType, QpState, Right
+from tb.env.defs import Cause, Cmd, QpState, Right
 from tb.env.host.regions import MemoryWindow, Region
 from tb.tours.base import TourTest, word_of
-from tb.tours.graph import Outcome
 from tb.tours.window import (
     CHECKS,
     GENERATION,
@@ -44,7 +43,6 @@ class WindowTour(TourTest):
         self._windows = {w: MemoryWindow(host, n, ZONE) for n, w in enumerate(WINDOWS)}
         for number, window in enumerate(self._windows.values()):
             window.key = 0x800 | number
-        self._bound: MemoryWindow | Region | None = None
 
     def state(self) -> Hashable:
         board = self.board
@@ -56,17 +54,14 @@ class WindowTour(TourTest):
         windows = [(Cmd.QUERY_MW, number) for number in range(self.setup.windows)]
         return [(Cmd.QUERY_MR, 0), *windows, *((Cmd.QUERY_QP, qp.number) for qp in self.qps)]
 
-    def followed(self) -> Outcome:
-        """Completions, terminate requests."""
-        done = []
-        for name, result in self.results():
-            kind = CqeType(result.type)
-            done.append(f"done {name} {kind.name} {CqeStatus(result.status).name}")
-            if kind in (CqeType.BIND, CqeType.FAST_REGISTER) and result.status == 0:
-                assert self._bound is not None
-                self._bound.key += GENERATION
-        self._bound = None
-        return (*done, *self.terms())
+    def polled(self) -> None:
+        """Also, the latest keys are known."""
+        super().polled()
+        table = self.board.engine_checks.kc.model.table
+        there = (*table.windows[: len(WINDOWS)], table.regions[0])
+        for held, one in zip((*self._windows.values(), self._region), there, strict=True):
+            if one is not None:
+                held.key = one.key
 
     # -- actions -----------------------------------------------------------------------------------
 
@@ -97,12 +92,10 @@ class WindowTour(TourTest):
         qp, mw = self.qp(name), self._windows[window]
         token = self._key(window, old)
         post = mw.make_bind(qp, self._region, PART, SIZE, Right(RIGHTS), token=token)
-        self._bound = mw
         return word_of(await qp.post(post))
 
     async def _do_fast(self, name: str, _: str) -> str:
         qp = self.qp(name)
-        self._bound = self._region
         return word_of(await qp.post(self._region.make_fast_register(qp)))
 
     async def _do_invalidate(self, name: str, what: str, old: str = "") -> str:

@@ -4,8 +4,8 @@
 A *world* is a small configuration of the reference model at rest. An *action* is one thing that a
 host, a peer or a transport does, also one that is refused, with everything that follows from it
 until rest. A *state* is the world's key: what its future can depend on, without counters. A
-*transition* is a state, an action that it allows, the outcome that host and transport see, and the
-state behind it. Nothing here knows of a simulation.
+*transition* is a state, an action that it allows, its answer, and the state behind it. Nothing here
+knows of a simulation.
 """
 
 from __future__ import annotations
@@ -16,10 +16,8 @@ from collections import deque
 from collections.abc import Container, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from functools import cached_property
 from typing import Protocol
-
-#: What is seen of an action, in words.
-Outcome = tuple[str, ...]
 
 
 class World(Protocol):
@@ -31,8 +29,8 @@ class World(Protocol):
     def actions(self) -> Iterable[str]:
         """What can happen now."""
 
-    def act(self, action: str) -> Outcome:
-        """Does one of them, until rest."""
+    def act(self, action: str) -> str:
+        """Does one of them, until rest; returns what answers it: a cause, a result, a code."""
 
 
 class TourError(Exception):
@@ -45,7 +43,7 @@ class Transition:
 
     source: int
     action: str
-    outcome: Outcome
+    answer: str
     target: int
 
 
@@ -58,9 +56,6 @@ class Graph:
     transitions: list[Transition] = field(default_factory=list)
     index: dict[Hashable, int] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        self._outs: list[list[int]] = []
-
     def number(self, state: Hashable) -> int:
         """The number of a state, a new one if it is not known."""
         found = self.index.get(state)
@@ -69,14 +64,13 @@ class Graph:
             self.states.append(state)
         return found
 
-    @property
+    @cached_property
     def outs(self) -> list[list[int]]:
-        """Numbers of the transitions that leave each state."""
-        if len(self._outs) != len(self.states):
-            self._outs = [[] for _ in self.states]
-            for number, transition in enumerate(self.transitions):
-                self._outs[transition.source].append(number)
-        return self._outs
+        """Numbers of the transitions that leave each state, of a graph that is complete."""
+        found: list[list[int]] = [[] for _ in self.states]
+        for number, transition in enumerate(self.transitions):
+            found[transition.source].append(number)
+        return found
 
     @property
     def digest(self) -> str:
@@ -85,47 +79,22 @@ class Graph:
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def explore(name: str, world: World, samples: int = 1) -> Graph:
-    """The reachable graph of a world, breadth first.
-
-    ``samples``: so many different worlds of each state are continued, those that were reached
-    first; they must all behave alike, or the state leaves out something that matters
-    (:class:`TourError`).
-    """
+def explore(name: str, world: World) -> Graph:
+    """The reachable graph of a world, breadth first."""
     graph = Graph(name)
     graph.number(world.key())
-    known: dict[tuple[int, str], Transition] = {}
-    offered: dict[int, list[str]] = {}
-    images = [{pickle.dumps(world)}]
-    todo = deque(images[0])
+    todo = deque([pickle.dumps(world)])
     while todo:
         image = todo.popleft()
         here: World = pickle.loads(image)
         source = graph.index[here.key()]
-        actions = list(here.actions())
-        first = source not in offered
-        if offered.setdefault(source, actions) != actions:
-            raise TourError(f"{name}: {graph.states[source]}: {offered[source]} or {actions}")
-        for action in actions:
+        for action in here.actions():
             after: World = pickle.loads(image)
-            outcome = after.act(action)
-            state = after.key()
-            found = Transition(source, action, outcome, graph.number(state))
-            if first:
-                known[source, action] = found
-                graph.transitions.append(found)
-            elif known.get((source, action)) != found:
-                raise TourError(
-                    f"{name}: {graph.states[source]}: {action} can be {found} and "
-                    f"{known.get((source, action))}"
-                )
-            if len(images) < len(graph.states):
-                images.append(set())
-            if len(images[found.target]) < samples:
-                copy = pickle.dumps(after)
-                if copy not in images[found.target]:
-                    images[found.target].add(copy)
-                    todo.append(copy)
+            answer, known = after.act(action), len(graph.states)
+            target = graph.number(after.key())
+            graph.transitions.append(Transition(source, action, answer, target))
+            if target == known:
+                todo.append(pickle.dumps(after))
     return graph
 
 
@@ -172,7 +141,7 @@ def pair_graph(graph: Graph, patterns: Sequence[str]) -> Graph:
             for second in fast:
                 if second.action in behind:
                     action = f"{first.action} + {second.action}"
-                    found.transitions.append(Transition(source, action, (), -1))
+                    found.transitions.append(Transition(source, action, "", -1))
     return found
 
 
@@ -202,6 +171,6 @@ def replay(graph: Graph, world: World, walk: Sequence[int]) -> None:
     """Takes a walk in the world; raises :class:`TourError` where it behaves differently."""
     for number in walk:
         step = graph.transitions[number]
-        outcome = world.act(step.action)
-        if (outcome, world.key()) != (step.outcome, graph.states[step.target]):
-            raise TourError(f"{graph.name}: {step}: {outcome}, {world.key()}")
+        answer = world.act(step.action)
+        if (answer, world.key()) != (step.answer, graph.states[step.target]):
+            raise TourError(f"{graph.name}: {step}: {answer}, {world.key()}")

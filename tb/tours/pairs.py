@@ -45,4 +45,4 @@ class PairTest(TourTest):
         for task in [cocotb.start_soon(self.act(action)) for action in pair.split(" + ")]:
             await task
         await self.rest()
-        self.followed()
+        self.polled()

@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tb.tours.graph import Graph, Outcome, TourError, Transition
+from tb.tours.graph import Graph, TourError, Transition
 
 #: Tells a job where to write what it has driven.
 VARIABLE = "CARILLON_TOUR_OUT"
@@ -20,7 +20,7 @@ class Driven:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self._numbers = {(t.source, t.action): n for n, t in enumerate(graph.transitions)}
-        #: Transitions that were seen: (source, action, outcome, target).
+        #: Transitions that were seen: (source, action, answer, target).
         self.seen: set[Transition] = set()
 
     def starts(self, state: Hashable) -> int:
@@ -37,7 +37,7 @@ class Driven:
             where = f"{self.graph.name}: {self.graph.states[number]}"
             raise TourError(f"{where} has become {state} by itself")
 
-    def note(self, source: int, action: str, outcome: Outcome, state: Hashable) -> int:
+    def note(self, source: int, action: str, answer: str, state: Hashable) -> int:
         """What was seen of an action, and the state behind it; returns the number of that state.
         Raises :class:`TourError` if the graph says something else.
         """
@@ -47,12 +47,12 @@ class Driven:
             raise TourError(f"{graph.name}: {graph.states[source]} has no action {action!r}")
         wanted = graph.transitions[number]
         where = f"{graph.name}: {graph.states[source]}, {action!r}"
-        if outcome != wanted.outcome:
-            raise TourError(f"{where}: outcome {outcome}, expected {wanted.outcome}")
+        if answer != wanted.answer:
+            raise TourError(f"{where}: answer {answer!r}, expected {wanted.answer!r}")
         if state != graph.states[wanted.target]:
             raise TourError(f"{where}: state {state}, expected {graph.states[wanted.target]}")
         target = graph.index[state]
-        self.seen.add(Transition(source, action, outcome, target))
+        self.seen.add(Transition(source, action, answer, target))
         return target
 
     def meet(self, source: int, action: str, state: Hashable) -> int | None:
@@ -80,7 +80,7 @@ def write(path: Path, reports: Iterable[Driven]) -> None:
         {
             "graph": driven.graph.name,
             "digest": driven.graph.digest,
-            "seen": sorted([t.source, t.action, list(t.outcome), t.target] for t in driven.seen),
+            "seen": sorted([t.source, t.action, t.answer, t.target] for t in driven.seen),
         }
         for driven in reports
     ]
@@ -113,7 +113,7 @@ def rows(files: Iterable[Path], graphs: Mapping[str, Graph]) -> list[Row]:
         graph = graphs.get(data["graph"])
         if graph is None or data["digest"] != graph.digest:
             raise TourError(f"{file}: drove another graph than the present {data['graph']}")
-        found = {Transition(s, a, tuple(o), t) for s, a, o, t in data["seen"]}
+        found = {Transition(*step) for step in data["seen"]}
         if wrong := found - set(graph.transitions):
             raise TourError(f"{file}: {graph.name} has no {sorted(wrong, key=str)[0]}")
         seen[graph.name] |= found

@@ -13,14 +13,11 @@ from models.keys.region import RegionTable
 from models.params import Params
 from models.post.post import Segment, slots_of
 from models.post.qp import QpConfig, QpModel
-from models.post.qp_types import StateStep
 from models.receive.receive_post import RecvPost
 from models.receive.receive_qp import ReceiveQp
 from models.receive.receive_types import RecvConfig, RecvRequest, SrqConfig
 from models.receive.srq import SrqModel
-from tb.env.defs import CqeStatus
-from tb.tours.graph import Outcome
-from tb.tours.words import FOREIGN, NAMES, OPEN, Answer, qp_command, result_word, term_words
+from tb.tours.words import FOREIGN, NAMES, OPEN, qp_command, result_word
 
 PARAMS = Params(num_qp=2, num_pages=2, num_srq=1, rq_log2=2, srq_log2=2, rx_log2=1)
 SIZE = 2  #: of the queue, at first
@@ -85,7 +82,7 @@ class SrqWorld:
             self._command("connect", n)
         if setup.first:
             self._queue_command("watermark", str(setup.first))
-            self._rest("")
+            self._rest()
 
     def key(self) -> Hashable:
         """See :func:`key_of`."""
@@ -151,16 +148,20 @@ class SrqWorld:
 
     # -- doing it ----------------------------------------------------------------------------------
 
-    def act(self, action: str) -> Outcome:
-        """Does it. Behind the answer: completions, terminate requests, watermark events."""
-        word, *rest = action.split()
+    def act(self, action: str) -> str:
+        """Does it, and what follows; returns the answer."""
+        answer = self._do(*action.split())
+        self._rest()
+        return answer
+
+    def _do(self, word: str, *rest: str) -> str:
         if word in ("stall", "go"):
             self.stalled = word == "stall"
-            return self._rest("")
+            return ""
         if word == "post":
-            return self._rest(self._post(*rest))
+            return self._post(*rest)
         if word in ("reap", "watermark", "resize", "free", "new"):
-            return self._rest(self._queue_command(word, *rest))
+            return self._queue_command(word, *rest)
         number = NAMES.index(rest[0])
         if word in ("take", "long", "report", "stray"):
             return self._transport(word, number, *rest[1:])
@@ -204,44 +205,43 @@ class SrqWorld:
         self.srq.create(SrqConfig(SIZE))
         return "OK"
 
-    def _transport(self, word: str, n: int, status: str = "") -> Outcome:
+    def _transport(self, word: str, n: int, status: str = "") -> str:
         rq = self.rqs[n]
         if word == "stray":
-            return self._rest("")
+            return ""
         if word == "report":
             oldest = next(t.number for t in rq.flight if t.status is None)
-            return self._rest("", rq.report(PARAMS.index(oldest), int(status))[1])
+            rq.report(PARAMS.index(oldest), int(status))
+            return ""
         answer = rq.take(RecvRequest(n, int(word == "long")))
-        step = rq.fail_length() if rq.length_pending else None
-        return self._rest(answer.code.name, step)
+        if rq.length_pending:
+            rq.fail_length()
+        return answer.code.name
 
-    def _command(self, word: str, n: int) -> Outcome:
+    def _command(self, word: str, n: int) -> str:
         rq = self.rqs[n]
         if word == "event":
-            return self._rest("", rq.qp.disconnected()[1])
-        create = word == "create"
-        result, step = self._create(n) if create else qp_command(rq.qp, word, receiving=rq.busy)
-        return self._rest(result_word(result), step)
+            rq.qp.disconnected()
+            return ""
+        if word == "create":
+            return self._create(n)
+        return qp_command(rq.qp, word, receiving=rq.busy)
 
-    def _create(self, n: int) -> Answer:
-        rq, shared = self.rqs[n], self.setup.shared
-        step = rq.qp.create(QpConfig())
-        if shared:
+    def _create(self, n: int) -> str:
+        rq = self.rqs[n]
+        rq.qp.create(QpConfig())
+        if self.setup.shared:
             rq.create(RecvConfig(srq=0), self.srq)
         else:
             rq.create(RecvConfig(depth=SIZE))
-        return CommandResult.OK, step
+        return "OK"
 
-    def _rest(self, answer: str, step: StateStep | None = None) -> Outcome:
-        done: list[str] = []
-        for n, rq in enumerate(self.rqs):
+    def _rest(self) -> None:
+        for rq in self.rqs:
             while rq.flushable or rq.completable:
                 if rq.flushable:
                     rq.flush_take()
                 else:
-                    status = CqeStatus(rq.complete().status).name
-                    done.append(f"done {NAMES[n]} {status}")
-        event = self.srq.waiting and not self.stalled
-        if event:
+                    rq.complete()
+        if self.srq.waiting and not self.stalled:
             self.srq.interrupt()
-        return (answer, *done, *term_words(step), *["watermark"] * event)

@@ -11,18 +11,15 @@ from dataclasses import dataclass
 from models.codes import CommandResult, QpState, Rights, ScatterCode, Verdict
 from models.keys.keys import KeyTable
 from models.keys.region import RegionConfig
-from models.keys.window_types import CheckRequest
 from models.params import Params
 from models.post.post import Post, Segment, slots_of
 from models.post.qp import QpConfig, QpModel
-from models.post.qp_types import StateStep
 from models.receive.receive_post import RecvPost
 from models.receive.receive_qp import ReceiveQp
 from models.receive.receive_types import RecvConfig, RecvRequest
 from models.verbs import BY_NAME
-from tb.env.defs import CqeStatus, CqeType, PostFlag
-from tb.tours.graph import Outcome
-from tb.tours.words import NAMES, OPEN, Answer, qp_command, result_word, term_words
+from tb.env.defs import PostFlag
+from tb.tours.words import NAMES, OPEN, qp_command, result_word
 
 PARAMS = Params(num_qp=2, num_pages=1, num_mr=1, num_mw=2)
 WINDOWS = "xy"
@@ -139,9 +136,13 @@ class WindowWorld:
 
     # -- doing it ----------------------------------------------------------------------------------
 
-    def act(self, action: str) -> Outcome:
-        """Does it. Behind the answer: completions, terminate requests."""
-        word, *rest = action.split()
+    def act(self, action: str) -> str:
+        """Does it, and what follows; returns the answer."""
+        answer = self._do(*action.split())
+        self._rest()
+        return answer
+
+    def _do(self, word: str, *rest: str) -> str:
         if word in ("register", "allocate", "deregister", "create", "close", "remove"):
             return self._command(word, *rest)
         n = NAMES.index(rest[0])
@@ -156,10 +157,10 @@ class WindowWorld:
             return self._check(n, key, rest[2])
         return self._post(n, word, rest[1], key)
 
-    def _command(self, word: str, name: str = "") -> Outcome:
+    def _command(self, word: str, name: str = "") -> str:
         table = self.table
         if table.removed and word not in ("deregister", "close"):
-            return (_REMOVED,)
+            return _REMOVED
         result = CommandResult.OK
         number = WINDOWS.index(name) if name else 0
         if word == "register":
@@ -178,31 +179,26 @@ class WindowWorld:
             table.remove()
         else:
             result = table.deregister(0) if word == "deregister" else table.close(number)
-        return self._rest(result_word(result))
+        return result_word(result)
 
-    def _life(self, word: str, n: int) -> Outcome:
-        qp = self.qps[n]
+    def _life(self, word: str, n: int) -> str:
+        qp, removed = self.qps[n], self.table.removed
         if word == "revive":
-            idle, _ = qp_command(qp, "idle")
-            if self.table.removed:
-                return self._rest(f"{result_word(idle)} {_REMOVED}")
-            return self._rest(f"{result_word(idle)} {result_word(qp_command(qp, 'connect', n)[0])}")
-        if word == "new" and self.table.removed:
-            return (_REMOVED,)
-        busy = self.rqs[n].busy
-        create = word == "new"
-        result, step = self._create_qp(n) if create else qp_command(qp, word, receiving=busy)
-        return self._rest(result_word(result), [step])
+            idle = qp_command(qp, "idle")
+            return f"{idle} {_REMOVED if removed else qp_command(qp, 'connect', n)}"
+        if word == "new":
+            return _REMOVED if removed else self._create_qp(n)
+        return qp_command(qp, word, receiving=self.rqs[n].busy)
 
-    def _create_qp(self, n: int) -> Answer:
+    def _create_qp(self, n: int) -> str:
         if self.qps[n].state is not QpState.FREE:
-            return CommandResult.CMD_EXISTS, None
-        step = self.qps[n].create(QpConfig(depth=2))
+            return "EXISTS"
+        self.qps[n].create(QpConfig(depth=2))
         two = self.setup.nd1 and n == 1
         self.rqs[n].create(RecvConfig(ZONE, 1, guarded=True, two=two))
-        return CommandResult.OK, step
+        return "OK"
 
-    def _post(self, n: int, word: str, name: str, key: int) -> Outcome:
+    def _post(self, n: int, word: str, name: str, key: int) -> str:
         target = Segment(0, 0, key)
         if word == "invalidate":
             post = Post(BY_NAME["Invalidate"].opcode, slots=slots_of([], target))
@@ -217,46 +213,37 @@ class WindowWorld:
             step = self.qps[n].indicate().step
             if step is not None and step.new_key is not None:
                 self.keys[name] = step.new_key
-        return self._rest(cause.name)
+        return cause.name
 
-    def _peer(self, n: int, key: int) -> Outcome:
+    def _peer(self, n: int, key: int) -> str:
         """A SendAndInvalidate arrives; there is a buffer if the queue pair is connected."""
         rq = self.rqs[n]
         if rq.qp.state is QpState.CONNECTED and not self.table.removed:
             rq.post(RecvPost(n, 0, 0))
         answer = rq.take(RecvRequest(n, 0, invalidate=True, token=key))
-        step = rq.fail_length() if rq.length_pending else None
+        if rq.length_pending:
+            rq.fail_length()
         if answer.code in (ScatterCode.SCATTER, ScatterCode.BAD_TOKEN):
             rq.report(PARAMS.index(rq.reported), 0)
-        return self._rest(answer.code.name, [step])
+        return answer.code.name
 
-    def _check(self, n: int, key: int, kind: str) -> Outcome:
+    def _check(self, n: int, key: int, kind: str) -> str:
         qp = self.qps[n]
         if self.table.removed or qp.state not in OPEN:
-            return (Verdict.REFUSED.name,)
+            return Verdict.REFUSED.name
         code, offset, length = CHECKS[kind]
-        request = CheckRequest(n, code, key, offset, length)
-        found = Verdict(self.table.check(n, ZONE, code, key, request.address, length).code)
+        found = Verdict(self.table.check(n, ZONE, code, key, offset, length).code)
         if found is not Verdict.GRANTED:
             qp.must_fail()
-        return self._rest(found.name)
+        return found.name
 
-    def _rest(self, answer: str, steps: Sequence[StateStep | None] = ()) -> Outcome:
-        done: list[str] = []
-        changes = list(steps)
-        for n, (qp, rq) in enumerate(zip(self.qps, self.rqs, strict=True)):
+    def _rest(self) -> None:
+        for qp, rq in zip(self.qps, self.rqs, strict=True):
             while qp.retirable:
-                gone = qp.retire()
-                done.append(f"done {NAMES[n]} {_words(gone.cqe.type, gone.status)}")
+                qp.retire()
             if qp.ending is not None and qp.ending == qp.connections:
-                changes.append(qp.fail())
+                qp.fail()
             if self.table.removed and qp.state in OPEN:
-                changes.append(qp.receive_failed())
+                qp.receive_failed()
             while rq.completable:
-                for cqe in rq.complete().cqes:
-                    done.append(f"done {NAMES[n]} {_words(cqe.type, cqe.status)}")
-        return (answer, *done, *term_words(*changes))
-
-
-def _words(kind: int, status: int) -> str:
-    return f"{CqeType(kind).name} {CqeStatus(status).name}"
+                rq.complete()

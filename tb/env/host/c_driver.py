@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The reference driver in C (sw/) on top of the pins. Its objects have the methods of the bench's
-own driver that the scenarios of both use.
+"""The reference driver in C (sw/) on top of the pins. Its objects have methods as those of the
+bench's own driver.
 
 Its code runs in a thread of cocotb's bridge; what it asks of registers, doorbells and memory comes
 back here.

@@ -10,6 +10,7 @@ from itertools import pairwise
 
 import pyuvm
 
+from tb.env.defs import Cmd, Result
 from tb.env.harness.harness import Channel
 from tb.env.harness.records import Interrupt, MemResponse
 from tb.env.host.cq import Cq, Eq
@@ -17,7 +18,7 @@ from tb.tests.common.directed import DirectedTest
 
 #: Vectors with all of 16 bits, each with both values.
 VECTOR = 0xA5C0
-OTHER_LIFE = 0x5A30
+OTHER, OTHER_LIFE = 0xFFF0, 0x3330
 
 
 class TurnsTest(DirectedTest):
@@ -39,10 +40,17 @@ class TurnsTest(DirectedTest):
         await self.harness.cycles(60)
 
     async def wait_behind(self, first: int, asking: Sequence[int]) -> None:
-        """The sink takes nothing: EQ ``first`` asks, then these while its vector waits."""
+        """The sink takes nothing: EQ ``first`` asks, and offers its vector all the same; then these
+        ask, while it waits.
+        """
+        await self.env.drain(16)
         self.start = len(self.seen)
+        # What is blocked from now on is blocked in this round.
+        self.harness.forget_waits()
         self.env.interrupts.hold()
         await self.ring(self.cqs[first][:1])
+        await self.harness.flush()
+        assert Channel.IRQ in self.harness.blocked, f"EQ {first}: no vector is offered"
         await self.ring([self.cqs[number][1] for number in asking])
 
     async def sent(self) -> list[int]:
@@ -67,7 +75,7 @@ class TurnsTest(DirectedTest):
 class InterruptOrderTest(TurnsTest):
     """EQs wait behind the vector of one, all of them or any one of higher number, and that one
     again: they are sent in the order of their numbers, from the one behind it on; its own second
-    one is the last.
+    one is the last. Valid waits for nothing outside.
     """
 
     async def scenario(self) -> None:
@@ -87,29 +95,10 @@ class InterruptOrderTest(TurnsTest):
 
 
 @pyuvm.test()
-class InterruptOfferedTest(TurnsTest):
-    """A sink that takes nothing before something is offered gets every vector: valid waits for
-    nothing outside.
-    """
-
-    async def scenario(self) -> None:
-        await self.all_eqs(1)
-        for eq in self.eqs:
-            # The latest block before: what is seen later belongs to this EQ.
-            await self.env.drain(16)
-            self.harness.forget_waits()
-            await self.wait_behind(eq.number, [])
-            await self.harness.flush()
-            assert Channel.IRQ in self.harness.blocked, f"EQ {eq.number}: no vector is offered"
-            assert not self.of(Interrupt, self.start)
-            assert await self.sent() == [eq.vector]
-            await self.returned(eq.number, [])
-
-
-@pyuvm.test()
-class InterruptForgottenTest(TurnsTest):
-    """CQ-20: while all EQs wait, each in turn is destroyed and created again. Nothing of its
-    earlier life is sent, and everything of all others.
+class ChangedWhileWaitingTest(TurnsTest):
+    """CQ-16, CQ-20: while all EQs wait, each in turn gets another vector, another ring, or is
+    destroyed and created again. Everything of all others is sent, in order; its own once, with the
+    one vector or the other, but nothing of its earlier life.
     """
 
     # Those of destroyed EQs are never sent; the test itself counts them.
@@ -117,44 +106,46 @@ class InterruptForgottenTest(TurnsTest):
 
     async def scenario(self) -> None:
         await self.all_eqs(2)
-        host, count = self.env.host, len(self.eqs)
-        for gone in range(count):
-            first = (gone + 5) % count
-            await self.wait_behind(first, range(count))
-            assert await self.cqs[gone][1].callback_return() == (0, 0)
-            for cq in self.cqs[gone]:
-                await cq.destroy()
-            await host.destroy_eq(self.eqs[gone])
-            others = [number for number in range(count) if number != gone]
-            vectors = [self.eqs[number].vector for number in self.turns(first, others)]
-            eq = await host.create_eq(gone, page=1, log2=8, vector=OTHER_LIFE + gone)
-            self.eqs[gone], self.cqs[gone] = eq, await self.queues(2, eq, log2=2)
-            sent = await self.sent()
-            assert sent == vectors, f"without EQ {gone}: {sent}"
-            await self.returned(first, others)
-
-
-@pyuvm.test()
-class InterruptModifiedTest(TurnsTest):
-    """CQ-16: while all EQs wait, each in turn gets another vector. It is sent once, with the one or
-    the other, and all others are.
-    """
-
-    async def scenario(self) -> None:
-        await self.all_eqs(2)
         count = len(self.eqs)
-        for number, eq in enumerate(self.eqs):
+        for number in range(count):
             first = (number + 5) % count
-            await self.wait_behind(first, range(count))
-            before = eq.vector
-            await self.env.host.modify_eq(eq, OTHER_LIFE + number)
-            sent = await self.sent()
-            assert sent[0] == self.eqs[first].vector
-            own = [vector for vector in sent[1:] if vector in (before, eq.vector)]
-            assert len(own) == 1, f"EQ {number}: {len(own)} interrupts after its vector changed"
-            left = sorted(vector for vector in sent[1:] if vector not in own)
-            assert left == sorted(other.vector for other in self.eqs if other is not eq), sent
-            await self.returned(first, range(count))
+            for change in (self.new_ring, self.new_vector, self.new_life):
+                await self.wait_behind(first, range(count))
+                eqs = list(self.eqs)
+                before = eqs[number].vector
+                left = await change(number)
+                asking = [n for n in range(count) if left or n != number]
+                wanted = [eqs[n].vector for n in self.turns(first, asking)]
+                sent = [eqs[number].vector if v == before else v for v in await self.sent()]
+                assert sent == wanted, f"{change.__name__} of EQ {number}: {sent}, not {wanted}"
+                await self.returned(first, asking)
+
+    async def new_vector(self, number: int) -> bool:
+        """Returns whether an interrupt is left; so do the others."""
+        eq = self.eqs[number]
+        await self.env.host.modify_eq(eq, eq.vector ^ OTHER)
+        return True
+
+    async def new_ring(self, number: int) -> bool:
+        # Not by the driver, which looks into the ring when it has changed it.
+        eq = self.eqs[number]
+        base = self.env.memory.allocate(16 << eq.log2)
+        args = (eq.number, base & 0xFFFF_FFFF, base >> 32, eq.log2)
+        command = await self.env.host.command(Cmd.RESIZE_EQ, *args)
+        assert command.result == Result.OK
+        eq.switched(base, eq.log2, command.outs[0])
+        return True
+
+    async def new_life(self, number: int) -> bool:
+        host = self.env.host
+        assert await self.cqs[number][1].callback_return() == (0, 0)
+        for cq in self.cqs[number]:
+            await cq.destroy()
+        await host.destroy_eq(self.eqs[number])
+        vector = OTHER_LIFE + number
+        eq = await host.create_eq(number, page=1, log2=8, vector=vector)
+        self.eqs[number], self.cqs[number] = eq, await self.queues(2, eq, log2=2)
+        return False
 
 
 @pyuvm.test()

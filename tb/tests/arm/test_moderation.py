@@ -9,8 +9,7 @@ from itertools import product
 
 import pyuvm
 
-from tb.env.defs import CQ_DB, STATE, ArmType, CqStatus, PageReg, Result
-from tb.env.harness.records import Trace
+from tb.env.defs import CQ_DB, ArmType, CqStatus, PageReg, Result
 from tb.tests.common.steps import (
     ANY,
     ERRORS,
@@ -50,24 +49,12 @@ class ModerationBase(StepTest):
         number = self.config.num_cq
         return 2 * number + 48 * number if loaded else 2 * number + 48
 
-    async def called_in_time(self, q: Consumer, interval: int, loaded: bool = False) -> None:
-        """A callback comes, from the step that made it due to the step that called it: more than
-        the interval, at most one unit and a scan later.
+    async def called_in_time(self, q: Consumer) -> None:
+        """A callback comes: more than the interval after the step that made it due, at most one
+        unit and a scan later, as the scoreboard judges.
         """
         await q.cq.wait_callbacks(q.expected + 1)
         q.demand(1, snap=q.cq.callbacks[-1].snap)
-        due, became, called = STATE["due"], -1, -1
-        for step in self.of(Trace):
-            if step.cq == q.cq.number and step.lane > 0:
-                if not due.get(step.old) and (due.get(step.new) or step.event):
-                    became = step.cycle
-                if step.event:
-                    called = step.cycle
-        assert 0 <= became <= called
-        tick = self.config.mod_tick
-        low, high = interval * tick, (interval + 1) * tick + self.scan(loaded)
-        waited = called - became
-        assert low < waited <= high, f"interval {interval}: {waited}, not in ({low}, {high}]"
         await self.env.drain(16)
 
 
@@ -84,36 +71,23 @@ def mode(count: int, interval: int) -> str:
 
 @pyuvm.test()
 class SettingsTest(ModerationBase):
-    """All combinations: what each means, what is refused by CREATE, MODIFY and RESIZE."""
+    """All combinations: what each means; which are refused: ResultsTest, ModerationBitsTest."""
 
     async def scenario(self) -> None:
         size = 1 << LOG2
         counts = (0, 1, 2, size, size + 1, 0xFFFE, OTHER_ONLY)
         intervals = (0, self.unit, 0xFFFE, OTHER_ONLY)
-        plain = await self.consumer()
-        refused = 0
         for setting in product(counts, intervals):
-            if mode(*setting) == "refused":
-                refused += 1
-                async with self.no_effect():
-                    for action in (
-                        self.consumer(moderation=setting),
-                        plain.cq.modify(moderation=setting),
-                    ):
-                        await self.fails_with(Result.BAD_MODERATION, action)
-                continue
-            q = await self.consumer(f"{mode(*setting)}: {setting}", moderation=setting)
-            assert (await q.cq.query()).moderation == setting
-            await self.behaves(q, *setting)
-            await q.consumes()
-            await q.cq.destroy()
-        assert refused == 3
+            if mode(*setting) != "refused":
+                q = await self.consumer(f"{mode(*setting)}: {setting}", moderation=setting)
+                await self.behaves(q, *setting)
+                await q.consumes()
+                await q.cq.destroy()
         # A ring that would make a count unusable, when the interval is not in use.
         cq = (await self.consumer(moderation=(6, OTHER_ONLY))).cq
         async with self.no_effect():
             await self.fails_with(Result.BAD_MODERATION, cq.resize(2))
         await cq.resize(5)
-        assert (await cq.query()).moderation == (6, OTHER_ONLY)
 
     async def behaves(self, q: Consumer, count: int, interval: int) -> None:
         """One callback under this setting."""
@@ -127,7 +101,7 @@ class SettingsTest(ModerationBase):
                 rest = 1
             await q.place(*[UNSOLICITED] * rest, calls=1, within=200)
         elif meaning == "interval" and short:
-            await self.called_in_time(q, interval)
+            await self.called_in_time(q)
         elif meaning == "interval":
             await q.place(*[UNSOLICITED] * ((1 << LOG2) - 1))
             await self.harness.cycles(3 * self.config.mod_tick)
@@ -185,7 +159,7 @@ class CountTest(ModerationBase):
 @pyuvm.test()
 class IntervalTest(ModerationBase):
     """Interval only and both: bounds in cycles at many offsets to the tick, idle and with the
-    doorbell port saturated; more completions and draining neither shorten nor cancel it.
+    doorbell port saturated.
     """
 
     async def scenario(self) -> None:
@@ -198,13 +172,7 @@ class IntervalTest(ModerationBase):
             await q.arm()
             await self.harness.cycles(rng.randrange(tick))
             q.send(UNSOLICITED)
-            await self.harness.cycles(60)
-            await self.env.sync()
-            # Drained and filled meanwhile.
-            q.take()
-            assert await q.cq.update_consumer_index() == (0, 0)
-            q.send(UNSOLICITED)
-            await self.called_in_time(q, setting[1])
+            await self.called_in_time(q)
             await q.consumes()
 
         busy = await self.queue(2)
@@ -214,7 +182,7 @@ class IntervalTest(ModerationBase):
             await q.arm()
             q.send(UNSOLICITED)
             answers = [self.env.doorbells.post(2, PageReg.CQ_DB, word) for _ in range(2500)]
-            await self.called_in_time(q, 1, loaded=True)
+            await self.called_in_time(q)
             for answer in answers:
                 assert await answer == (0, 0)
             await q.consumes()
@@ -254,7 +222,7 @@ class WaitersTest(ModerationBase):
         for q in short:
             q.send(UNSOLICITED)
         for q in short:
-            await self.called_in_time(q, 1, loaded=True)
+            await self.called_in_time(q)
             assert await q.cq.callback_return() == (0, 0)
         for q in long:
             q.demand(0)
@@ -278,23 +246,23 @@ class LatestSettingTest(ModerationBase):
         unit = self.unit
         look = self.scan(False) + 100
         never = (1 << LOG2, OTHER_ONLY)
-        # Entries, setting before and after, interval of the callback (0: it comes at once).
-        for entries, first, new, interval in (
-            (3, never, (3, OTHER_ONLY), 0),
-            (3, never, (2, 100), 0),
-            (1, never, (0, 0), 0),
-            (1, never, (1, 5), 0),
-            (1, never, (OTHER_ONLY, 0), 0),
+        # Entries, setting before and after, whether the callback waits for an interval then.
+        for entries, first, new, waits in (
+            (3, never, (3, OTHER_ONLY), False),
+            (3, never, (2, 100), False),
+            (1, never, (0, 0), False),
+            (1, never, (1, 5), False),
+            (1, never, (OTHER_ONLY, 0), False),
             # From count to interval: measured from when it became due; longer and shorter.
-            (2, never, (OTHER_ONLY, unit), unit),
-            (2, (OTHER_ONLY, unit), (OTHER_ONLY, 4 * unit), 4 * unit),
-            (2, (OTHER_ONLY, 400 * unit), (OTHER_ONLY, 3 * unit), 3 * unit),
-            (2, (OTHER_ONLY, 2 * unit), (4, 5 * unit), 5 * unit),
+            (2, never, (OTHER_ONLY, unit), True),
+            (2, (OTHER_ONLY, unit), (OTHER_ONLY, 4 * unit), True),
+            (2, (OTHER_ONLY, 400 * unit), (OTHER_ONLY, 3 * unit), True),
+            (2, (OTHER_ONLY, 2 * unit), (4, 5 * unit), True),
         ):
             q = await self.waiting(entries, *first)
             await q.cq.modify(moderation=new)
-            if interval:
-                await self.called_in_time(q, interval)
+            if waits:
+                await self.called_in_time(q)
             else:
                 await q.settle(calls=1, within=look)
             await q.consumes()
@@ -364,7 +332,7 @@ class BesideTest(ModerationBase):
                 await self.harness.cycles(self.config.mod_tick)
                 await self.beside(q, kind)
             assert len(q.cq.callbacks) == q.expected + 1, kind
-            await self.called_in_time(q, _INTERVAL)
+            await self.called_in_time(q)
             await q.consumes()
 
     async def beside(self, q: Consumer, kind: str) -> None:

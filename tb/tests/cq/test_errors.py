@@ -6,7 +6,7 @@ from __future__ import annotations
 import pyuvm
 
 from tb.env.agents.completion import Cpl
-from tb.env.defs import RSV, Cause, CqStatus, Kind
+from tb.env.defs import RSV, Cause, CqStatus
 from tb.env.host.cq import Cq
 from tb.tests.common.directed import DirectedTest
 
@@ -105,12 +105,7 @@ class BadCompletionTest(DirectedTest):
                 env.completions.send_beat([None, Cpl(number)])
                 env.completions.send(number, silent=True)
                 env.completions.send_pair(Cpl(number), Cpl(number))
-            log = await host.read_log()
-            assert [entry.cause for entry in log] == [cause] * 4
-            kind = Kind.PORT if cause == Cause.CPL_BAD_CQ else Kind.CQ
-            assert {entry.kind for entry in log} == {kind}
-            if kind == Kind.CQ:
-                assert {entry.object for entry in log} == {number}
+            assert [entry.cause for entry in await host.read_log()] == [cause] * 4
             async with self.counted(CPL_REFUSED=2, CPL_PLACED=2, CQE_WRITES=2):
                 env.completions.send_pair(Cpl(number), Cpl(good.number, context=placed))
                 env.completions.send_pair(Cpl(good.number, context=placed + 1), Cpl(number))

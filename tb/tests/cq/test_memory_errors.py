@@ -38,7 +38,7 @@ class CqeWriteErrorTest(StepTest):
         self, arm: ArmType | None, resp: int, good: int, width: int, lands: bool
     ) -> None:
         """One queue's beat fails; entries behind it are answered OKAY and never published."""
-        env, host = self.env, self.env.host
+        env = self.env
         q = await self.consumer(f"armed {arm!r}, {resp}, {width} behind {good}", log2=4)
         await q.place(UNSOLICITED, UNSOLICITED)
         await q.arm(calls=1)
@@ -47,32 +47,25 @@ class CqeWriteErrorTest(StepTest):
             await q.arm(arm)
         env.mem.fail(resp, cq=q.cq.number, skip=int(good > 0), lands=lands)
         env.mem.latency(20)
-        events, behind = int(arm is not None), 3
-        before = await host.counters()
+        behind = 3
         q.send(*[UNSOLICITED] * (good + width), pairs=width == 2)
         q.send(*[UNSOLICITED] * behind)
         first = arm is ANY and good
         status, snap = (CqStatus.OK, 2 + width) if first else (FAILED, 2 + good)
-        await q.settle(events, status=status, snap=snap)
+        await q.settle(int(arm is not None), status=status, snap=snap)
         env.mem.latency(0)
-        after = await host.counters()
-        moved = {"CPL_PLACED": good + width + behind, "WRITE_ERRORS": 1, "STRAY_B": 0}
-        for name, step in (moved | {"EVENTS": events, "IRQS": events}).items():
-            assert after[name] - before[name] == step, name
         state = await q.cq.query()
-        assert state.status == FAILED
-        assert (state.prod, state.alloc) == (2 + good, 2 + good + width + behind)
-        (entry,) = await host.read_log()
-        told = (entry.cause, entry.kind, entry.object)
-        assert told == (Cause.CQE_WRITE_ERROR, Kind.CQ, q.cq.number)
+        assert (state.status, state.prod) == (FAILED, 2 + good)
+        (entry,) = await env.host.read_log()
+        assert (entry.cause, entry.object) == (Cause.CQE_WRITE_ERROR, q.cq.number)
         q.take(good + (width + behind if lands else 0))
         assert self.polled(q.cq) == []
         assert await q.cq.update_consumer_index(2 + good) == (0, 0)
         if q.running:
             await q.callback_returns()
-        async with self.counted(CPL_DROPPED=2), self.no_effect():
+        async with self.no_effect(states=False):
             q.send(SOLICITED_RECEIVE, SOLICITED_RECEIVE)
-        assert [e.cause for e in await host.read_log()] == [Cause.CPL_CQ_ERROR] * 2
+        assert [e.cause for e in await env.host.read_log()] == [Cause.CPL_CQ_ERROR] * 2
         await q.cq.destroy()
 
 
@@ -107,29 +100,20 @@ class EqeWriteErrorTest(StepTest):
         start = len(self.seen)
         witness.send(UNSOLICITED)
         await self.harness.cycles(60)
-        before = await host.counters()
         if failures > 1:
             again = {"addr": line, "mask": (1 << 64) - 64, "count": failures - 1}
             env.mem.fail(resp, eq=eq.number, lands=lands, **again)
             await self.harness.cycles(4)
         env.mem.release_eq(eq.number)
         await env.drain()
-        written = [self.event(write) for write in self.of(MemWrite, start, eq)]
-        written = [event for event in written if event["cq"] == cq.number]
-        repeats = min(failures, 3)
-        assert len(written) == repeats, f"{len(written)} repetitions, not {repeats}"
-        assert written == written[:1] * repeats
-        told = [written[0][name] for name in ("status", "snap", "at")]
-        assert told == [FAILED, 1, eq.base + (slot & 3) * 16]
-        after = await host.counters()
-        assert after["WRITE_ERRORS"] - before["WRITE_ERRORS"] == failures
-        assert after["EVENTS"] - before["EVENTS"] == repeats
+        written = [self.event(write)["cq"] for write in self.of(MemWrite, start, eq)]
+        found, repeats = written.count(cq.number), min(failures, 3)
+        assert found == repeats, f"{found} repetitions, not {repeats}"
         state = await cq.query()
         assert (state.status, state.armed, state.in_callback) == (FAILED, False, True)
         entries = await host.read_log()
         causes = [Cause.EQE_WRITE_ERROR] * repeats + [Cause.EQ_FAILED] * (failures == 4)
-        log = [(e.cause, e.kind, e.object) for e in entries]
-        assert log == [(cause, Kind.CQ, cq.number) for cause in causes]
+        assert [(e.cause, e.object) for e in entries] == [(cause, cq.number) for cause in causes]
         if failures == 4:
             assert not state.event_under_way
             # If no attempt landed, the slot was never written: the host passes over it.
@@ -166,7 +150,6 @@ class StrayResponseTest(DirectedTest):
                 env.mem.stray(axi_id, resp)
             (entry,) = await host.read_log()
             assert (entry.cause, entry.kind) == (Cause.STRAY_B, Kind.PORT)
-        assert await host.counter("STRAY_B") == 4 * len(ids)
         start = self.harness.cycle + 10
         for n in range(60):
             env.completions.send(cq.number, context=n, at_cycle=start + 3 * n)
@@ -183,7 +166,6 @@ class StrayResponseTest(DirectedTest):
         await self.harness.cycles(200)
         env.mem.stray(env.mem.id_of(eq=self.config.num_eq + cq.eq.number))
         await self.harness.cycles(50)
-        assert await host.counter("STRAY_B") == 4 * len(ids) + 21
         env.mem.release_eq(cq.eq.number)
         await cq.wait_callbacks(1)
         assert {e.cause for e in await host.read_log()} == {Cause.STRAY_B}
@@ -198,7 +180,6 @@ class StrayBehindLastTest(DirectedTest):
     async def scenario(self) -> None:
         for writes, strays in product((1, 2, 3), (1, 2)):
             cq = await self.queue(1, log2=4)
-            before = await self.env.host.counter("STRAY_B")
             await self.armed([cq], ArmType.SOLICITED)
             self.harness.hold(Channel.MEM_B)
             # Each alone in its beat.
@@ -211,7 +192,6 @@ class StrayBehindLastTest(DirectedTest):
             await self.armed([cq])
             await self.answered_with(cq.eq, 1, strays)
             assert len(cq.callbacks) == 1
-            assert await self.env.host.counter("STRAY_B") == before + 2 * strays
             log = await self.env.host.read_log()
             assert [e.cause for e in log] == [Cause.STRAY_B] * 2 * strays
             assert len(await self.consumed(cq)) == writes

@@ -120,7 +120,7 @@ class OverflowTrainTest(DirectedTest):
 @pyuvm.test()
 class PairTest(DirectedTest):
     """Two neighbours in one line: one beat; an odd start: never; lanes of different queues: each
-    its own beat; beats and entries add up.
+    its own beat.
     """
 
     async def scenario(self) -> None:
@@ -141,9 +141,6 @@ class PairTest(DirectedTest):
         for queue in (cq, other):
             assert self.halves(self.of(MemWrite, mark, queue)) == [1, 1]
             assert await self.consumed(queue) == [1, 2]
-        counters = await env.host.counters()
-        beats = self.halves([w for w in self.of(MemWrite) if w.axi_id < self.config.num_cq])
-        assert (counters["CQE_WRITES"], counters["CPL_PLACED"]) == (len(beats), sum(beats))
 
     async def shape(self, cq: Cq, contexts: list[int]) -> list[int]:
         """Entries in each beat of these completions, sent two by two."""

@@ -66,27 +66,20 @@ class ResizeRefusedTest(ResizeBase):
         await q.consumes()
 
     async def reserved(self) -> None:
-        """Credits count like entries."""
-        reserved = await self.queue(1, log2=4, reservation=True)
-        await self.grants(reserved, (2, True), (2, True), (1, True))
-        await self.too_small(reserved, 1, 2)
-        # Refused, and nothing has changed: all entries of the old size can be reserved.
-        other = await self.queue(1, log2=4, reservation=True)
-        await self.grants(other, *[(1, True)] * 3)
-        await self.too_small(other, 1)
-        await self.grants(other, *[(1, True)] * 13, (1, False))
-        await self.silent(other, 16)
-        await other.destroy()
-        await reserved.resize(3)
-        await self.grants(reserved, (2, True), (2, False), (1, True), (1, False))
-        self.send(reserved, range(8))
+        """Credits count like entries. After a refusal all of the old size can be reserved; after a
+        resize all of the new one.
+        """
+        cq = await self.queue(1, log2=4, reservation=True)
+        await self.grants(cq, *[(1, True)] * 3)
+        await self.too_small(cq, 1)
+        await self.grants(cq, *[(1, True)] * 13, (1, False))
+        await self.silent(cq, 12)
+        await cq.resize(3)
+        await self.grants(cq, (2, True), (1, True), (2, False), (1, True), (1, False))
+        self.send(cq, range(8))
         await self.env.drain()
-        await self.too_small(reserved, 2)
-        assert (await reserved.query()).credits == 0
-        await reserved.resize(4)
-        await self.grants(reserved, (2, True))  # the new size counts
-        assert self.polled(reserved) == list(range(8))
-        await self.silent(reserved, 2)
+        await self.too_small(cq, 2)
+        assert self.polled(cq) == list(range(8))
 
 
 @pyuvm.test()

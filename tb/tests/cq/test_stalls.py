@@ -32,22 +32,26 @@ LIMIT = 3000
 @pyuvm.test()
 class OutstandingWritesTest(DirectedTest):
     """CQ-16: memory answers nothing: as many writes are under way as ``MAX_WRITES`` says, not one
-    more, in any mixture of queues; with each answer the next one goes, and nothing is lost.
+    more, in any mixture of queues; with each answer the next one goes, and nothing is lost. CQ-01:
+    commands about other CQs end meanwhile, since what they wait for writes nothing.
     """
 
     async def scenario(self) -> None:
         env, most = self.env, self.config.max_writes
         cqs = [await self.queue(n % 2, log2=self.config.max_log2) for n in range(8)]
-        env.mem.hold_responses()
-        # Neighbours of different queues: each entry is a write of its own.
+        other = await self.queue(log2=2)
+        fit = most // len(cqs)
         # More than waits for room on the way there: entries, data of completions, the port.
-        each = min(most // len(cqs) + 10, 1 << cqs[0].log2)
-        for number in range(each):
-            for cq in cqs:
-                self.send(cq, [number])
-        await self.harness.cycles(4 * each * len(cqs) + 200)
-        await env.sync()
-        assert each * len(cqs) > most
+        each = fit + 10
+        assert fit * len(cqs) == most and each <= 1 << cqs[0].log2
+        env.mem.hold_responses()
+        await self.complete(cqs, range(fit))
+        assert len(self.of(MemWrite)) == most
+        done = cocotb.start_soon(self.commands(other))
+        ended = await self.happens(done.done, LIMIT)
+        assert ended, "a command waits for answers to the writes of another CQ"
+        await done
+        await self.complete(cqs, range(fit, each))
         count = len(self.of(MemWrite))
         assert count == most, f"{count} writes under way, there is room for {most}"
         env.mem.release_cq(cqs[0].number)
@@ -58,6 +62,22 @@ class OutstandingWritesTest(DirectedTest):
         env.mem.release_responses()
         await env.drain()
         assert await self.consumed(*cqs) == [*range(each)] * len(cqs)
+
+    async def complete(self, cqs: list[Cq], contexts: range) -> None:
+        """Neighbours of different queues: each entry is a write of its own."""
+        for context in contexts:
+            for cq in cqs:
+                self.send(cq, [context])
+        await self.harness.cycles(4 * len(contexts) * len(cqs) + 200)
+        await self.env.sync()
+
+    async def commands(self, cq: Cq) -> None:
+        """Each that waits for what is ahead of it."""
+        await cq.modify(rearm_old=True)
+        await cq.resize(3)
+        assert await cq.destroy() == Result.OK
+        (new,) = await self.queues(1, cq.eq, log2=2)
+        assert await new.destroy() == Result.OK
 
 
 @pyuvm.test()
@@ -94,35 +114,3 @@ class StalledCommandsTest(DirectedTest):
         await done
         await self.env.drain()
         assert await self.consumed(busy) == [*range(BURST)]
-
-
-@pyuvm.test()
-class UnansweredWritesTest(DirectedTest):
-    """As many writes of one CQ are under way as there may be, and memory answers none: commands
-    about other CQs end, since what they wait for writes nothing.
-    """
-
-    async def scenario(self) -> None:
-        mem, writes = self.env.mem, self.config.max_writes
-        busy = await self.queue(log2=min(self.config.max_log2, 9))
-        other = await self.queue(log2=2)
-        mem.hold_cq(busy.number)
-        for context in range(writes):
-            self.send(busy, [context])
-            await self.harness.cycles(12)
-        await self.harness.cycles(WAIT)
-
-        async def commands() -> None:
-            await other.modify(rearm_old=True)
-            await other.resize(3)
-            assert await other.destroy() == Result.OK
-            (cq,) = await self.queues(1, busy.eq, log2=2)
-            assert await cq.destroy() == Result.OK
-
-        done = cocotb.start_soon(commands())
-        ended = await self.happens(done.done, LIMIT)
-        assert ended, "a command waits for answers to the writes of another CQ"
-        await done
-        mem.release_cq(busy.number)
-        await self.env.drain()
-        assert await self.consumed(busy) == [*range(writes)]

@@ -6,10 +6,9 @@ and nothing of them is left after a reset.
 
 from __future__ import annotations
 
-from typing import Any
+from itertools import pairwise
 
 import pyuvm
-from pyuvm import uvm_sequence
 
 from tb.env.agents.completion import CompletionItem, Cpl, CreditItem
 from tb.env.agents.control import CommandItem
@@ -31,48 +30,25 @@ from tb.env.harness.records import (
 )
 from tb.env.subscribers import BlockSubscriber
 from tb.sequences import CarillonSequence, find
+from tb.tests.common.directed import DirectedTest
 
 ICARUS_TESTS = ["ExactCycles"]
 
-_RANK = {
-    kind: rank
-    for rank, kind in enumerate(
-        (
-            Trace,
-            MemResponse,
-            MemWrite,
-            Completion,
-            DoorbellRequest,
-            DoorbellResponse,
-            CreditRequest,
-            CreditAnswer,
-            Interrupt,
-            Command,
-        )
-    )
-}
+#: Records of one cycle in their order.
+_ORDER = (
+    *(Trace, MemResponse, MemWrite, Completion, DoorbellRequest, DoorbellResponse),
+    *(CreditRequest, CreditAnswer, Interrupt, Command),
+)
 
 
-class BenchTest(CarillonTest):
-    """Keeps all records and checks their order."""
+class BenchTest(DirectedTest):
+    """Checks the order of all records."""
 
-    def connect_checkers(self) -> None:
-        self.seen: list[Record] = []
-        self.checked = 0
-        self.env.add_subscriber(self._check_order, "record order", lambda: self.checked)
-
-    def _check_order(self, records: list[Record]) -> None:
-        last = self.seen[-1:]
-        for before, after in zip(last + records, records if last else records[1:], strict=False):
-            assert (before.cycle, _RANK[type(before)]) <= (after.cycle, _RANK[type(after)]), (
-                f"{after} came after {before}"
-            )
-        self.seen += records
-        self.checked += len(records)
-
-    def of(self, kind: type) -> list[Record]:
-        """Records of one kind."""
-        return [record for record in self.seen if type(record) is kind]
+    def check_not_vacuous(self) -> None:
+        super().check_not_vacuous()
+        places = [(record.cycle, _ORDER.index(type(record))) for record in self.seen]
+        for number, (before, after) in enumerate(pairwise(places)):
+            assert before <= after, f"{self.seen[number + 1]} came after {self.seen[number]}"
 
 
 @pyuvm.test()
@@ -81,8 +57,7 @@ class ExactCycles(BenchTest):
 
     async def scenario(self) -> None:
         env = self.env
-        eq = await env.host.create_eq()
-        cq = await env.host.create_cq(eq=eq, log2=6, reservation=False)
+        cq = await self.queue(log2=6)
         base = self.harness.cycle + 10
         wanted = []
         for step, offset in enumerate(range(-20, 21)):
@@ -91,10 +66,8 @@ class ExactCycles(BenchTest):
             env.completions.send(cq.number, context=step, at_cycle=cycle)
             cq.post_arm(ArmType.SOLICITED, index=0, at=cycle + offset)
         await env.drain()
-        completions = [record.cycle for record in self.of(Completion)]
-        doorbells = [record.cycle for record in self.of(DoorbellRequest)]
-        assert completions == [c for c, _ in wanted]
-        assert doorbells == [d for _, d in wanted]
+        assert [record.cycle for record in self.of(Completion)] == [c for c, _ in wanted]
+        assert [record.cycle for record in self.of(DoorbellRequest)] == [d for _, d in wanted]
         assert len(cq.get_cq_results()) == len(wanted)
 
         # Data before its address, and a gap.
@@ -120,8 +93,7 @@ class StalledOrder(BenchTest):
         await find("mixed_traffic")(env, duration=5_000).run()
         eq = await env.host.create_eq(63 if env.config and env.config.num_eq > 63 else None)
         cq = await env.host.create_cq(eq=eq, log2=13, reservation=False)
-        for number in range(3000):
-            env.completions.send(cq.number, context=number)
+        self.send(cq, range(3000))
         results = await cq.wait_results(3000, 100_000)
         assert [result.request_context for result in results] == list(range(3000))
 
@@ -159,22 +131,9 @@ class Everything(CarillonSequence):
         assert query.outs[2] == 2 and query.cycle < destroy.start
 
 
-class Items(uvm_sequence):
-    """A sequence of one agent, on its own sequencer, that waits for no answer."""
-
-    def __init__(self, *items: Any) -> None:
-        super().__init__("items")
-        self.items = items
-
-    async def body(self) -> None:
-        for item in self.items:
-            await self.start_item(item)
-            await self.finish_item(item)
-
-
 @pyuvm.test()
 class ItemsAndResetTest(CarillonTest):
-    """A reset while items of all kinds are under way; then all of them again."""
+    """A reset while items of any kind are under way; then all of them again."""
 
     def connect_checkers(self) -> None:
         # What one agent's monitor hands on.
@@ -184,23 +143,16 @@ class ItemsAndResetTest(CarillonTest):
 
     async def scenario(self) -> None:
         env = self.env
-        for cycles in (2, 30):
-            await Everything(env).run()
-            await env.sync()
-            assert {type(record) for record in self.doorbells} == {
-                DoorbellRequest,
-                DoorbellResponse,
-            }
-            words = [CQ_DB.pack(cons=cycles + n, cq=0) for n in range(40)]
-            bells = [PageItem("index", 0, PageReg.CQ_DB, word) for word in words]
-            await Items(*bells).start(env.doorbells.sequencer)
-            queries = [CommandItem("query", Cmd.QUERY_CQ, 0) for _ in range(2)]
-            await Items(*queries).start(env.control.sequencer)
+        for cycles in range(20, 500, 30):
+            sequence = Everything(env)
+            sequence.begin()
             await env.harness.cycles(cycles)
-            await env.reset()
+            await env.reset(cut=sequence.cancel)
             assert not env.control.commanding
             # What was asked for before the reset is asked of no write after it.
             word = CQ_DB.pack(cons=99, cq=1)
-            for answer in env.host.write_many([(0, PageReg.CQ_DB, word)] * 100):
+            for answer in env.host.write_many([(0, PageReg.CQ_DB, word)] * 10):
                 assert (await answer).cause == Cause.NO_CQ
         await Everything(env).run()
+        await env.sync()
+        assert {type(record) for record in self.doorbells} == {DoorbellRequest, DoorbellResponse}

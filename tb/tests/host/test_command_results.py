@@ -150,6 +150,8 @@ class ResultsTest(DirectedTest):
                 for bit in (b for b in range(32) if not mask >> b & 1):
                     word = arguments(good[Cmd(code)] | {f"reserved{register}": 1 << bit})
                     assert await self.result(Cmd(code), *word) == Result.RESERVED, (code, bit)
+        for number in sorted(set(range(256)) - {*Cmd}):
+            assert await self.result(number) == Result.UNKNOWN, number
         for query in (Cmd.QUERY_CQ, Cmd.QUERY_EQ):
             assert await self.result(query, 0, *[M32] * 7) == Result.OK
 

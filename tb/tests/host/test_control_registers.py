@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The control registers bit for bit: argument registers in any order, results and status after
-commands, the capabilities as far as commands show them, an empty log.
+commands, an empty log, every offset.
 """
 
 from __future__ import annotations
@@ -10,24 +10,8 @@ from collections.abc import Sequence
 import cocotb
 import pyuvm
 
-from tb.env.defs import (
-    CAP0,
-    CAP1,
-    CAP2,
-    CAP3,
-    CAP4,
-    CAP5,
-    CAP6,
-    CAP7,
-    CMD_STATUS,
-    ID_VALUE,
-    VERSION_VALUE,
-    Cause,
-    Cmd,
-    Kind,
-    Reg,
-    Result,
-)
+from tb.env import defs
+from tb.env.defs import CMD_STATUS, VERSION_VALUE, Cause, Cmd, Kind, Reg, Result
 from tb.env.host.driver import LogEntry
 from tb.tests.common.directed import SLVERR, DirectedTest
 
@@ -36,6 +20,8 @@ BUILD = ["default", "engine"]
 WORDS = 8
 BITS = 32
 M32 = (1 << BITS) - 1
+#: Layouts of the registers that tell what there is.
+CAPABILITIES = {reg: getattr(defs, reg.name) for reg in Reg if reg.name.startswith("CAP")}
 #: Random writes: each is a chance of one half for a bit that depends on another one.
 RANDOM = 160
 #: Entries of the log: each of its places is used.
@@ -123,14 +109,11 @@ class ResultRegistersTest(RegisterTest):
 
     async def scenario(self) -> None:
         host, config, rng = self.env.host, self.config, self.rng("results")
+        kinds = ((1, 0x5555, 2), (config.num_eq - 1, 0xAAAA, config.max_log2))
+        pages = rng.choices(range(config.num_pages), k=2)
         eqs = [
-            await host.create_eq(
-                number, page=rng.randrange(config.num_pages), vector=vector, log2=log2
-            )
-            for number, vector, log2 in (
-                (1, 0x5555, 2),
-                (config.num_eq - 1, 0xAAAA, config.max_log2),
-            )
+            await host.create_eq(number, page=page, vector=vector, log2=log2)
+            for page, (number, vector, log2) in zip(pages, kinds, strict=True)
         ]
         for eq in (*eqs, *reversed(eqs)):
             outs = [1 | eq.log2 << 8 | eq.vector << 16, 0, 0, eq.page, *[0] * 4]
@@ -177,40 +160,9 @@ class ResultRegistersTest(RegisterTest):
 
 
 @pyuvm.test()
-class CapabilityRegistersTest(RegisterTest):
-    """ISO-02: the largest rings and queues that the capabilities tell can be created, and the last
-    page; their other bits are 0. That there is nothing beyond is the subject of
-    test_command_results.py; what no command shows (writes, ticks, bursts, messages) is measured by
-    tests of its own.
-    """
-
-    async def scenario(self) -> None:
-        host, config = self.env.host, self.config
-        caps = (CAP0, CAP1, CAP2, CAP3, CAP4, CAP5, CAP6, CAP7)
-        found = await self.values(Reg.CAP0)
-        for layout, word in zip(caps, found, strict=True):
-            assert not word & layout.reserved, f"{layout.name} is {word:#x}"
-        assert await self.env.control.value(Reg.ID) == ID_VALUE
-        assert await self.env.control.value(Reg.VERSION) == VERSION_VALUE
-        whole = config.num_qp > 0
-        assert any(found[3:7]) == whole, show(found)
-        last = config.num_pages - 1
-        assert await self.result(Cmd.CREATE_EQ, 0, 0, 0, config.max_log2, last) == Result.OK
-        assert config.max_log2 == config.idx_w - 2
-        assert (await host.query_eq(0)).page == last
-        if whole:
-            eq = await host.create_eq(config.num_eq - 1)
-            cq = await host.create_cq(config.num_cq - 1, eq=eq)
-            srq = await host.create_srq(config.num_srq - 1, size=1 << config.srq_log2)
-            depth = 1 << config.sq_log2
-            await host.create_qp(0, cq=cq, depth=depth, recv_depth=1 << config.rq_log2)
-            await host.create_qp(config.num_qp - 1, cq=cq, srq=srq)
-            await host.register(8, number=config.num_mr - 1)
-
-
-@pyuvm.test()
 class EveryOffsetTest(RegisterTest):
-    """ISO-02: after the reset every register that counts or holds something is 0. Then each word of
+    """ISO-02: after the reset every register that counts or holds something is 0, and all bits of
+    the capabilities that tell nothing. Then each word of
     the 4 KiB is written and read: where no register is, or one that is read or written only, the
     answer is SLVERR, and no register changes. So it is of each byte behind the first one of a word.
     """
@@ -219,7 +171,10 @@ class EveryOffsetTest(RegisterTest):
         rng, control = self.rng("offsets"), self.env.control
         written = {Reg.CMD, Reg.LOG_POP, Reg.MEM_INJECT}
         arguments = {Reg.ARG0 + 4 * number for number in range(WORDS)}
-        told = {Reg.ID, Reg.VERSION} | {reg for reg in Reg if reg.name.startswith("CAP")}
+        told = {Reg.ID, Reg.VERSION, *CAPABILITIES}
+        for reg, layout in CAPABILITIES.items():
+            assert not await control.value(reg) & layout.reserved, reg.name
+        assert await control.value(Reg.VERSION) == VERSION_VALUE
         for reg in sorted(set(Reg) - written - told):
             assert await control.value(reg) == 0, f"{reg.name} after the reset"
         async with control.mailbox:

@@ -86,15 +86,12 @@ class CounterBase(CarillonTest):
             name = NAMES[number].name
             assert found == expected, f"{what}: {name} is {found:#x}, not {expected:#x}"
 
-    async def finish(self, values: list[int]) -> None:
-        """The counters become ``values`` again, and count on: an access is refused."""
-        await self.set(dict(enumerate(values)))
-        await self.demand("at the end")
+    async def refuse(self, number: int = 1) -> None:
+        """A write is refused, page 1's of this number, and is counted."""
         assert await self.env.doorbells.write(1, BAD_OFFSET, 0) == (SLVERR, Cause.BAD_OFFSET)
-        assert await self.env.host.page_status(1) == (Cause.BAD_OFFSET, 1)
+        assert await self.env.host.page_status(1) == (Cause.BAD_OFFSET, number)
         for reg in (Reg.CNT_DB_REFUSED, Reg.CNT_CAUSE4):
             self.expected[NUMBER[reg]] += 1
-        await self.demand("counting on")
 
 
 @pyuvm.test()
@@ -120,14 +117,15 @@ class PatternsTest(CounterBase):
             self.expected[refused] = self.expected[refused] + 1 & M32
         await self.demand("reserved bits")
         before[refused] += 4
-        await self.finish(before)
+        await self.set(dict(enumerate(before)))
+        await self.refuse()
+        await self.demand("counting on")
         await self.set({n: self.order.getrandbits(BITS) for n in everything})
         await self.demand("any values again")
         await self.env.reset(1)
         self.expected = [0] * len(NAMES)
         await self.demand("after a reset")
-        assert await self.env.doorbells.write(1, BAD_OFFSET, 0) == (SLVERR, Cause.BAD_OFFSET)
-        assert await self.env.host.page_status(1) == (Cause.BAD_OFFSET, 1)
+        await self.refuse()
 
 
 @pyuvm.test()
@@ -252,11 +250,8 @@ class ReplacedByCounterTest(CounterBase):
             assert answer == (0 if cap7["ecc"] else SLVERR)
             await self.harness.cycles(cap7["memories"])
             await self.flip([(counter, 31)], expected=counter < len(NAMES))
-            assert await env.doorbells.write(1, BAD_OFFSET, 0) == (SLVERR, Cause.BAD_OFFSET)
-            assert await env.host.page_status(1) == (Cause.BAD_OFFSET, number)
+            await self.refuse(number)
             await env.host.page_status(0)
-            for reg in (Reg.CNT_DB_REFUSED, Reg.CNT_CAUSE4):
-                self.expected[NUMBER[reg]] += 1
             self.expected[NUMBER[Reg.CNT_CTRL_REFUSED]] += not cap7["ecc"]
             await self.demand("nothing is corrected")
         await self.flip([(7, 31)])

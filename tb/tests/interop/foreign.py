@@ -86,13 +86,6 @@ class FailingRam(AxiRamWrite):
         await super()._write(address, data)
 
 
-class Answer(NamedTuple):
-    """What a command answered: its result, and OUT0 to OUT7."""
-
-    result: int
-    out: tuple[int, ...]
-
-
 class Beat(NamedTuple):
     """One beat of m_axis_work: 64 bytes, TDEST, and the fields of TUSER."""
 
@@ -205,8 +198,10 @@ class Bench:
         assert resp == 0, register
         return value
 
-    async def command(self, command: int, args: dict[int, int]) -> Answer:
-        """Writes all of ARG0 to ARG7 (those not named: 0), starts the command, waits for it."""
+    async def command(self, command: int, args: dict[int, int]) -> tuple[int, tuple[int, ...]]:
+        """Writes all of ARG0 to ARG7 (those not named: 0), starts the command, waits for it; its
+        result, and OUT0 to OUT7.
+        """
         words = [args.get(number, 0) for number in range(8)]
         assert await self.control.write(Reg.ARG0, words) == 0
         assert await self.control.write(Reg.CMD, [command]) == 0
@@ -216,13 +211,13 @@ class Bench:
                 break
         assert status & 0xFF == 2, "busy"
         out = [await self.read(Reg(Reg.OUT0 + 4 * number)) for number in range(8)]
-        return Answer(status >> 8, tuple(out))
+        return status >> 8, tuple(out)
 
     async def do(self, command: Cmd, **args: int) -> tuple[int, ...]:
         """A command that succeeds, with arguments named a0 to a7; its OUT words."""
-        answer = await self.command(command, {int(k[1:]): v for k, v in args.items()})
-        assert answer.result == Result.OK, (command.name, hex(answer.result))
-        return answer.out
+        result, out = await self.command(command, {int(k[1:]): v for k, v in args.items()})
+        assert result == Result.OK, (command.name, hex(result))
+        return out
 
     async def create_eq(self, eq: int, base: int, log2: int, vector: int, page: int = 0) -> None:
         low, high = base & 0xFFFFFFFF, base >> 32
@@ -243,13 +238,6 @@ class Bench:
         (cause,) = answer.user
         assert (answer.resp == AxiResp.SLVERR) == (cause != 0)
         return int(cause)
-
-    async def page_status(self, page: int) -> tuple[int, int]:
-        """(cause of the latest write, number of refused writes)"""
-        answer = await self.pages.read(page * 4096 + PageReg.PAGE_STATUS, 8, size=3)
-        assert answer.resp == AxiResp.OKAY
-        cause, refused = struct.unpack("<II", answer.data)
-        return cause, refused
 
     async def post(self, page: int = 0, portal: int = PageReg.SEND, **fields: int) -> int:
         return await self.page_write(page, portal, post(**fields))
@@ -292,11 +280,6 @@ class Bench:
         return beats
 
     # -- host memory -----------------------------------------------------------------------------
-
-    def fill(self, address: int, data: bytes) -> None:
-        """What is in memory before the engine comes."""
-        self.ram.write(address, data)
-        self.image.write(address, data)
 
     async def entry(self, address: int, data: bytes) -> None:
         """Waits until memory holds these bytes there."""
