@@ -252,10 +252,7 @@ class FullStallTest(WindowTest, Stalling):
     async def scenario(self) -> None:
         for sink in WAITS_FULL:
             await self.trial(sink)
-            await self.env.reset()
-            self._region = None
-            for counts in (self.reports, self.tags, self.early, self.next_tag):
-                counts.clear()
+            await self.start_over()
 
     async def trial(self, sink: Channel) -> None:
         await self.prepare()
@@ -280,9 +277,9 @@ class FullStallTest(WindowTest, Stalling):
         busy_srq = await host.create_srq(size=32, zone=5)
         self.busy = await self.guarded(srq=busy_srq)
         self.buffers = await self.memory()
-        await self.supply_all(busy_srq, 30)
+        await self.post_buffers(busy_srq, self.buffers, 30)
         self.dying = await self.guarded(recv_depth=8)
-        await self.supply_all(self.dying, 6)
+        await self.post_buffers(self.dying, self.buffers, 6)
         self.binder, self.held, self.aging, self.gone = [await self.guarded() for _ in range(4)]
         self.old_region = await self.memory()
         self.window_1, self.window_2 = [await self.window() for _ in range(2)]
@@ -291,11 +288,6 @@ class FullStallTest(WindowTest, Stalling):
         self.eq = await host.create_eq(page=0, log2=3)
         self.cq = await host.create_cq(eq=self.eq, log2=3, reservation=False)
         await self.rest(64)
-
-    async def supply_all(self, queue: Any, count: int) -> None:
-        posts = [queue.make_recv([self.buffers.segment(0, 64)]) for _ in range(count)]
-        for answer in queue.queue_recv_many(posts):
-            assert (await answer)[0] == 0
 
     async def fill(self, sink: Channel) -> None:
         """More than there is room for in front of the sink."""

@@ -7,15 +7,39 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
+from models.post.post import Post
 from tb.env.agents.completion import Cpl
 from tb.env.agents.control import CommandError
 from tb.env.base_test import CarillonTest
-from tb.env.defs import CQ_DB, EQE, ArmType, Cause, Cmd, Kind, Result
-from tb.env.harness.records import Interrupt, MemWrite, Record, Trace
+from tb.env.defs import CQ_DB, EQE, POST, ArmType, Cause, Cmd, Kind, PageReg, Result
+from tb.env.harness.records import (
+    Interrupt,
+    MemWrite,
+    Record,
+    ScatterAnswer,
+    TermRequest,
+    Trace,
+    WorkBeat,
+)
 from tb.env.host.cq import Cq, Eq
 from tb.env.host.driver import LogEntry
 
 SLVERR = 2
+M64 = (1 << 64) - 1
+#: Where a portal could be, and none is.
+NO_PORTAL = 0x0C0
+#: Lanes of the trace whose steps tell of refused posts, too.
+POST_LANES = (3, 6)
+PORTALS = (PageReg.SEND, PageReg.RECV, PageReg.SRQ_RECV)
+#: What a write to these offsets names; all others: a CQ.
+KINDS: dict[int, Kind] = dict.fromkeys((PageReg.SEND, PageReg.RECV), Kind.QP)
+KINDS |= dict.fromkeys((PageReg.SRQ_RECV, PageReg.SRQ_DB), Kind.SRQ)
+#: Causes of a post that names no object of its page.
+NO_STEP = (
+    *(Cause.BURST, Cause.BAD_SIZE, Cause.BAD_PAGE, Cause.BAD_OFFSET, Cause.NOT_OWNER),
+    *(Cause.BAD_QP, Cause.BAD_SRQ, Cause.NO_QP, Cause.NO_SRQ),
+)
+EFFECTS = (MemWrite, Interrupt, WorkBeat, TermRequest, ScatterAnswer)
 R = TypeVar("R")
 
 
@@ -107,30 +131,61 @@ class DirectedTest(CarillonTest):
         else:
             raise AssertionError(f"accepted, not {result.name}")
 
-    def log_of_refusal(self, cause: Cause, page: int, word: int) -> LogEntry:
-        """The entry of the error log that a refused doorbell write leaves."""
-        if cause <= Cause.RESERVED_BITS:
+    def effects(self, since: int) -> list[Record]:
+        """What refusals must not bring about; steps of posts that change nothing are none."""
+        found: list[Record] = [r for r in self.seen[since:] if isinstance(r, EFFECTS)]
+        return found + [
+            t for t in self.of(Trace, since) if t.lane not in POST_LANES or t.old != t.new
+        ]
+
+    def post_steps(self, since: int) -> list[tuple[int, int]]:
+        """Number and operand of each step of a post or of a receive post."""
+        return [(t.cq, t.operand) for t in self.of(Trace, since) if t.lane in POST_LANES]
+
+    @staticmethod
+    def step_of_refusal(cause: Cause, offset: int, line: int) -> list[tuple[int, int]]:
+        """The step that a refused post leaves, if it names an object of its page."""
+        if offset not in PORTALS or cause in NO_STEP:
+            return []
+        operand = cause | (offset == PageReg.SRQ_RECV) << 8
+        if offset == PageReg.SEND:
+            operand = cause | POST["opcode"].get(line) << 8 | POST["flags"].get(line) << 16
+        return [(POST["qp"].get(line), operand)]
+
+    def log_of_refusal(
+        self, cause: Cause, page: int, data: int, offset: int = PageReg.CQ_DB
+    ) -> LogEntry:
+        """The entry of the error log that a refused write leaves."""
+        kind = KINDS.get(offset, Kind.CQ)
+        if cause <= (Cause.RESERVED_BITS if kind == Kind.CQ else Cause.BAD_OFFSET):
             return LogEntry(cause, Kind.PAGE, page & 0xFFFF, page & 0xFFFF)
-        return LogEntry(cause, Kind.CQ, CQ_DB["cq"].get(word), page & 0xFFFF)
+        # Posts have their number there, too.
+        return LogEntry(cause, kind, CQ_DB["cq"].get(data), page & 0xFFFF)
 
     async def refused(
-        self, cause: Cause, page: int, offset: int, word: int, **options: Any
+        self, cause: Cause, page: int, offset: int, data: int | Post, **options: Any
     ) -> None:
-        """A write is refused with this cause and leaves exactly the traces it should (ISO-02)."""
+        """A write, a word or a post, is refused with this cause and leaves exactly the traces it
+        should (ISO-02).
+        """
         host = self.env.host
         known = page < self.config.num_pages
         refusals = (await host.page_status(page))[1] if known else 0
-        assert await host.read_log() == []
+        word = data if isinstance(data, int) else data.encode()
+        if not isinstance(data, int):
+            options = {"size": 6, "line": word} | options
+        await self.env.drain(16)
+        await host.read_log()
         start = len(self.seen)
         async with self.counted(DB_REFUSED=1, **{f"CAUSE{int(cause)}": 1}):
-            answer = await self.env.doorbells.write(page, offset, word, **options)
+            answer = await self.env.doorbells.write(page, offset, word & M64, **options)
             what = f"page {page} offset {offset:#x} word {word:#x} {options}"
             assert answer == (SLVERR, cause), f"{what}: {answer}, expected {cause.name}"
         if known:
             assert await host.page_status(page) == (cause, refusals + 1), what
-        assert await host.read_log() == [self.log_of_refusal(cause, page, word)], what
-        effects = [r for r in self.seen[start:] if isinstance(r, Trace | MemWrite | Interrupt)]
-        assert not effects, f"{what}: {effects[:3]}"
+        assert await host.read_log() == [self.log_of_refusal(cause, page, word, offset)], what
+        assert self.effects(start) == [], what
+        assert self.post_steps(start) == self.step_of_refusal(cause, offset, word), what
 
     # -- setting up --------------------------------------------------------------------------------
 

@@ -7,22 +7,33 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Any
 
 from models.post.post import Post, Segment
-from models.verb import Verb
+from models.receive.receive_post import RecvPost
 from models.verbs import VERBS
-from tb.env.defs import POST, TERM, WORK_USER, Cause, Cmd, CqeStatus, Opcode, QpState, TraceOp
+from tb.env.defs import (
+    POST,
+    TERM,
+    WORK_USER,
+    Cause,
+    Cmd,
+    CqeStatus,
+    Opcode,
+    PageReg,
+    QpState,
+    TraceOp,
+)
 from tb.env.harness.records import TermRequest, Trace, WorkBeat
-from tb.env.host.driver import LogEntry
 from tb.env.host.qp import Qp
-from tb.tests.common.directed import DirectedTest
+from tb.env.host.recv import ReceiveQueue
+from tb.tests.common.directed import SLVERR, DirectedTest
 
 TARGET = Segment(0x1234_0000, 0, 0xBEEF)
 OK = CqeStatus.SUCCESS
 CANCELED = CqeStatus.CANCELED
 FAILED = CqeStatus.TRANSPORT_ERROR
-POST_LANE = 3
 
 
 class PostingTest(DirectedTest):
@@ -79,11 +90,6 @@ class PostingTest(DirectedTest):
     def local_post(self, qp: Qp, **fields: Any) -> Post:
         """An Invalidate, which the engine executes itself."""
         return qp.make(Opcode.INVALIDATE, token=3, **fields)
-
-    def least_post(self, qp: Qp, verb: Verb, **fields: Any) -> Post:
-        """The smallest post of a request type."""
-        target = TARGET if verb.has_target else None
-        return qp.make(verb.opcode, segments=verb.least().segments, target=target, **fields)
 
     async def hold(self, qp: Qp, count: int, watch: bool = True) -> list[Post]:
         """Posts that are accepted and held."""
@@ -201,7 +207,35 @@ class PostingTest(DirectedTest):
         """Steps of a QP."""
         return [t for t in self.of(Trace, since) if t.op == op and t.cq == qp.number]
 
-    @staticmethod
-    def qp_log(cause: Cause, qp: int, detail: int = 0) -> LogEntry:
-        """An entry of the error log about a QP."""
-        return LogEntry(int(cause), 5, qp, detail)
+    async def causes(
+        self, queue: Qp | ReceiveQueue, cases: Iterable[tuple[Post | RecvPost, Cause]]
+    ) -> None:
+        """Many posts or receive posts to a queue that are refused, with these causes: answers,
+        steps, counters, log, no effect.
+        """
+        cases, host = list(cases), self.env.host
+        await self.rest(32)
+        before, mark = await self.states(), self.mark
+        await host.read_log()
+        old = await host.counters()
+        sends = isinstance(cases[0][0], Post)
+        offset = PageReg.SEND if sends else queue.portal
+        write: Any = queue.queue if isinstance(queue, Qp) and sends else queue.queue_recv
+        answers = [write(post) for post, _ in cases]
+        for (post, cause), answer in zip(cases, answers, strict=True):
+            got = await answer
+            assert got == (SLVERR, cause), f"{post}: {got}, expected {cause.name}"
+        await self.rest(32)
+        counters = await host.counters()
+        moved = Counter({name: counters[name] - old[name] for name in counters})
+        lost = moved.pop("LOG_LOST")
+        wanted = Counter(f"CAUSE{int(cause)}" for _, cause in cases)
+        assert +moved == wanted + Counter(DB_REFUSED=len(cases)), +moved
+        assert self.effects(mark) == []
+        lines = [(cause, post.encode()) for post, cause in cases]
+        steps = [self.step_of_refusal(cause, offset, line) for cause, line in lines]
+        assert self.post_steps(mark) == [*chain(*steps)]
+        log = [self.log_of_refusal(cause, queue.page, line, offset) for cause, line in lines]
+        # The newest ones may have found no room.
+        assert await host.read_log() == log[: len(cases) - lost]
+        assert await self.states() == before

@@ -8,12 +8,12 @@ from collections.abc import Iterable
 from models.post.post import Segment
 from tb.env.defs import Cause
 from tb.env.host.recv import ReceiveQueue
-from tb.tests.common.receive_posts import ReceivePostTest
+from tb.tests.common.taking import TakingTest
 
 ZONE = 0xA5C3
 
 
-class SegmentTest(ReceivePostTest):
+class SegmentTest(TakingTest):
     async def setup(self, zone: int = ZONE) -> None:
         """Queues on which a post with legal segments is refused behind the checks of segments: a QP
         in ERROR, and a full SRQ.
@@ -22,7 +22,7 @@ class SegmentTest(ReceivePostTest):
         self.closed = await self.qp(recv_depth=1, zone=zone, log2=2)
         await self.closed.flush()
         self.srq = await self.env.host.create_srq(size=1, zone=zone)
-        await self.fill(self.srq, 1)
+        await self.supply(self.srq, 1, 0)
         self.targets: tuple[tuple[ReceiveQueue, Cause], ...] = (
             (self.closed, Cause.BAD_STATE),
             (self.srq, Cause.QUEUE_FULL),

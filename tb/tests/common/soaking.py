@@ -32,6 +32,15 @@ _QUERIES = {
 _LOOKED_AT = 4
 
 
+def stall_everything(env: Any, rng: random.Random) -> None:
+    """Every channel stalls at random, the memory is slow."""
+    for agent in env.agents:
+        agent.stall(rng.choice((0.0, 0.2, 0.5, 0.9)), env.seed)
+    for slow in _SLOW:
+        env.harness.stall(slow, rng.choice((0.0, 0.3)))
+    env.mem.latency(5, 200, env.seed)
+
+
 async def demand_fresh(env: Any) -> None:
     """After a reset: no object, no count, no error, no refused write."""
     host = env.host

@@ -7,17 +7,19 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Sequence
+from itertools import count
 from typing import Any, NamedTuple
 
 import cocotb
 from cocotb.task import Task
 
+from models.post.post import Segment
+from models.receive.receive_post import RecvPost
 from tb.env.agents.base import Pending
 from tb.env.agents.receive import Answer
 from tb.env.defs import TSTATE, Cause, Cmd, CqeStatus, CqeType, Scatter, TraceOp
-from tb.env.harness.records import Command, Record, RecvRequest, ScatterAnswer, Trace
+from tb.env.harness.records import Command, Record, ScatterAnswer, Trace
 from tb.env.host.cq import Cq
-from tb.env.host.driver import LogEntry
 from tb.env.host.qp import Qp
 from tb.env.host.recv import ReceiveQueue, Srq
 from tb.env.host.regions import Region
@@ -87,12 +89,17 @@ class TakingTest(PostingTest):
             self._region = await self.env.host.register(1 << 16)
         return self._region
 
-    async def supply(self, queue: ReceiveQueue, count: int, length: int = LENGTH) -> list[int]:
-        """Posts buffers back to back; all are accepted. Returns their cookies."""
-        region = await self.region()
-        posts = [queue.make_recv([region.segment(0, length)]) for _ in range(count)]
+    async def accept_recv(self, queue: ReceiveQueue, posts: Iterable[RecvPost]) -> list[RecvPost]:
+        """Receive posts back to back; all are accepted."""
+        posts = list(posts)
         for answer in queue.queue_recv_many(posts):
             assert await answer == (0, Cause.NONE)
+        return posts
+
+    async def supply(self, queue: ReceiveQueue, count: int, length: int = LENGTH) -> list[int]:
+        """Posts buffers of so many bytes back to back; all are accepted. Returns their cookies."""
+        parts = [(await self.region()).segment(0, length)] if length else []
+        posts = await self.accept_recv(queue, [queue.make_recv(parts) for _ in range(count)])
         return [post.context for post in posts]
 
     async def own(self, buffers: int = 0, *, depth: int | None = None, **options: Any) -> Qp:
@@ -181,12 +188,26 @@ class TakingTest(PostingTest):
         assert got == list(wanted), f"QP {qp.number}: {got} instead of {wanted}"
         assert all(result.qp_context == qp.context for result in found)
 
-    async def serve(self, qp: Qp, cookies: Iterable[int]) -> None:
-        """Messages of 0, 1, ... bytes for these buffers, one by one: taken, reported, completed."""
-        for n, cookie in enumerate(cookies):
-            await self.take(qp, n)
+    async def serve(
+        self, qp: Qp, cookies: Iterable[int], lengths: Iterable[int] | None = None
+    ) -> list[Answer]:
+        """Messages for these buffers, by default of 0, 1, ... bytes, one by one: taken, reported,
+        completed.
+        """
+        answers = []
+        for cookie, length in zip(cookies, count() if lengths is None else lengths, strict=False):
+            answers += await self.take(qp, length)
             self.settle(qp)
-            await self.demand(qp, [Want(cookie, n)])
+            await self.demand(qp, [Want(cookie, length)])
+        return answers
+
+    async def filled(self, qp: Qp, post: RecvPost, length: int | None = None) -> Answer:
+        """A message as long as its buffer takes it, which is scattered as it was posted."""
+        length = post.length if length is None else length
+        (answer,) = await self.serve(qp, [post.context], [length])
+        segments = [*post.segments, *[Segment(0, 0, 0)] * (3 - post.num_segments)]
+        assert list(answer.segments) == segments, (post, answer)
+        return answer
 
     async def nothing(self, *qps: Qp) -> None:
         """Nothing completes."""
@@ -194,19 +215,6 @@ class TakingTest(PostingTest):
         for qp in qps:
             assert qp.recv_cq.get_cq_results_ex() == [], f"QP {qp.number}"
 
-    def asked_at(self, since: int = 0) -> list[int]:
-        """Cycles in which requests were accepted."""
-        return [record.cycle for record in self.of(RecvRequest, since)]
-
-    def answered_at(self, since: int = 0) -> list[int]:
-        """Cycles of the answers."""
-        return [record.cycle for record in self.of(ScatterAnswer, since)]
-
     def of_lane(self, op: int, number: int, since: int = 0) -> list[Trace]:
         """Steps with this operation and number."""
         return [t for t in self.of(Trace, since) if t.op == op and t.cq == number]
-
-    @staticmethod
-    def log_of(cause: Cause, qp: int, detail: int = 0) -> LogEntry:
-        """An entry of the error log about a receive of a QP."""
-        return LogEntry(int(cause), 5, qp, detail)

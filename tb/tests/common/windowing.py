@@ -12,7 +12,6 @@ from models.post.post import Post, Segment
 from tb.env.agents.base import Pending
 from tb.env.agents.receive import Answer
 from tb.env.defs import (
-    Cause,
     CheckKind,
     CqeStatus,
     CqeType,
@@ -28,7 +27,7 @@ from tb.env.harness.records import Trace
 from tb.env.host.qp import Qp
 from tb.env.host.recv import ReceiveQueue
 from tb.env.host.regions import KeyStatus, MemoryWindow, Region
-from tb.tests.common.taking import TAKEN, TakingTest
+from tb.tests.common.taking import TAKEN, TakingTest, Want
 
 READ = CheckKind.READ
 WRITE = CheckKind.WRITE
@@ -46,8 +45,6 @@ OTHER_ZONE = 6
 GENERATION = 1 << 12
 WINDOW = 1 << 11
 Keyed = MemoryWindow | Region
-#: Of a completion of a receive: type, request context, status, token, bytes.
-Entry = tuple[int, int, int, int, int]
 
 
 class WindowTest(TakingTest):
@@ -219,18 +216,16 @@ class WindowTest(TakingTest):
     async def post_buffers(self, queue: ReceiveQueue, memory: Region, count: int = 1) -> list[int]:
         """Posts buffers of up to 32 bytes at the begin of this memory; returns their cookies."""
         part = memory.segment(0, min(memory.length, 32))
-        posts = [queue.make_recv([part]) for _ in range(count)]
-        for answer in queue.queue_recv_many(posts):
-            assert await answer == (0, Cause.NONE)
+        posts = await self.accept_recv(queue, [queue.make_recv([part]) for _ in range(count)])
         return [post.context for post in posts]
 
     async def deliver(
-        self, qp: Qp, token: int, *wanted: Entry, code: int = TAKEN, status: int = 0, **options: Any
+        self, qp: Qp, token: int, *wanted: Want, code: int = TAKEN, status: int = 0, **options: Any
     ) -> None:
         """A message that invalidates is answered so; its buffer is reported, and completes."""
         await self.answers([self.send_invalidate(qp, token, **options)], code)
         self.settle(qp, status)
-        await self.demand_entries(qp, wanted)
+        await self.demand(qp, wanted)
 
     async def refuse_token(self, qp: Qp, memory: Region, token: int) -> None:
         """A message with this token ends the connection, which is made again."""
@@ -238,17 +233,6 @@ class WindowTest(TakingTest):
         await self.deliver(qp, token, bad_token(cookie, token), code=BAD_TOKEN)
         await self.demand_state(qp, QpState.ERROR)
         await self.revive(qp)
-
-    async def demand_entries(self, qp: Qp, wanted: Sequence[Entry]) -> None:
-        """Exactly these entries are on the receive CQ."""
-        found = await qp.recv_cq.wait_results(len(wanted))
-        await self.rest()
-        found += qp.recv_cq.get_cq_results_ex()
-        await qp.recv_cq.update_consumer_index()
-        got = [(int(r.type), r.request_context, int(r.status), r.token, r.nbytes) for r in found]
-        want = [tuple(int(word) for word in one) for one in wanted]
-        assert got == want, f"QP {qp.number}: {got} instead of {want}"
-        assert all(result.qp_context == qp.context for result in found)
 
     # -- states ------------------------------------------------------------------------------------
 
@@ -271,24 +255,19 @@ class WindowTest(TakingTest):
         return [t for t in self.of(Trace, since) if t.op == op]
 
 
-def received(cookie: int, token: int, nbytes: int = 1) -> Entry:
+def received(cookie: int, token: int, nbytes: int = 1) -> Want:
     """The one entry of an invalidating receive of NDKPI."""
-    return (CqeType.RECEIVE_AND_INVALIDATE, cookie, 0, token, nbytes)
+    return Want(cookie, nbytes, 0, CqeType.RECEIVE_AND_INVALIDATE, token)
 
 
-def bad_token(cookie: int, token: int) -> Entry:
+def bad_token(cookie: int, token: int) -> Want:
     """The same, when the token was bad."""
-    return (CqeType.RECEIVE_AND_INVALIDATE, cookie, INVALID_TOKEN, token, 0)
+    return Want(cookie, 0, INVALID_TOKEN, CqeType.RECEIVE_AND_INVALIDATE, token)
 
 
-def result_of(context: int, token: int) -> Entry:
+def result_of(context: int, token: int) -> Want:
     """The invalidate result of an invalidating receive of NetworkDirect 1."""
-    return (CqeType.INVALIDATE, context, 0, token, 0)
-
-
-def plain(cookie: int, nbytes: int = 1, status: int = 0) -> Entry:
-    """The receive result."""
-    return (CqeType.RECEIVE, cookie, status, 0, nbytes)
+    return Want(context, 0, 0, CqeType.INVALIDATE, token)
 
 
 def segment(region: Region, offset: int = 0, length: int = 64, key: int | None = None) -> Segment:

@@ -141,7 +141,7 @@ class NextKeyTest(WindowTest):
             entries[1] = bad_token(cookies[1], keys[1])
         await self.answers(pending, TAKEN, BAD_TOKEN if first is second else TAKEN)
         self.settle(qp, OK, OK)
-        await self.demand_entries(qp, entries)
+        await self.demand(qp, entries)
         for one in (first, second):
             assert not (await one.refresh()).valid, f"{one.key:#x}"
         await self.revive(qp)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests that change keys take effect in their place: between remote ones, held ones;
-nothing behind a failing one is indicated; Reads that invalidate when they retire.
+"""Requests that change keys: nothing behind a failing one is indicated; Reads that invalidate when
+they retire; queue pairs that are not guarded.
 """
 
 from __future__ import annotations
@@ -14,11 +14,9 @@ from models.post.post import Post, Segment
 from models.verbs import VERBS
 from tb.env.defs import POST, TRC_BIND, WORK_USER, Opcode, QpState, Right, TraceOp
 from tb.env.harness.harness import Channel
-from tb.env.host.qp import Qp
 from tb.tests.common.posting import CANCELED, FAILED, OK
 from tb.tests.common.windowing import (
     ALL,
-    GENERATION,
     GRANTED,
     INVALID_TOKEN,
     OTHER_ZONE,
@@ -43,69 +41,6 @@ class OrderTest(WindowTest):
         self.target = await self.memory(256)
         self.windows = [await self.window() for _ in range(2)]
         self.fast = await self.allocated(256)
-
-    def demand_in_place(self, qp: Qp, posts: list[Post], mark: int) -> None:
-        """Indicated in order; each local one takes effect behind the one before it and ahead of the
-        one behind it.
-        """
-        beats = self.beats(qp, mark)
-        assert [POST["context"].get(b.data) for b in beats] == [p.context for p in posts]
-        steps = [t for op in LOCAL_OPS for t in self.key_steps(op, mark) if t.cq == qp.number]
-        steps.sort(key=lambda t: t.cycle)
-        local = [n for n, post in enumerate(posts) if post.opcode in BY_OPCODE]
-        assert [s.op for s in steps] == [BY_OPCODE[posts[n].opcode] for n in local]
-        assert len({step.cycle for step in steps}) == len(steps)
-        for n, step in zip(local, steps, strict=True):
-            assert all(beat.cycle <= step.cycle for beat in beats[:n]), (n, step)
-            assert all(step.cycle <= beat.cycle for beat in beats[n + 1 :]), (n, step)
-
-
-@pyuvm.test()
-class MixedOrderTest(OrderTest):
-    """Every pattern of local and remote requests: Bind, Invalidate, FastRegister of one object one
-    after the other succeed only in their order.
-    """
-
-    async def scenario(self) -> None:
-        await self.set_up()
-        qp, window = self.qp_, self.windows[0]
-        for pattern in product((False, True), repeat=4):
-            posts, key, bound = [], window.key, False
-            for local in pattern:
-                if not local:
-                    posts.append(self.write_post(qp))
-                    continue
-                if bound:
-                    posts.append(qp.make(Opcode.INVALIDATE, token=key))
-                else:
-                    posts.append(window.make_bind(qp, self.target, token=key))
-                    key += GENERATION
-                bound = not bound
-            await self.run_all(posts, pattern.count(False))
-            status = await window.refresh()
-            assert (status.key, status.valid) == (key, bound)
-            if bound:
-                await self.invalidate(qp, key)
-        key = self.fast.key + GENERATION
-        posts = [
-            self.fast.make_fast_register(qp),
-            window.make_bind(qp, self.fast, segments=[Segment(self.fast.base, 8, key)]),
-            qp.make(Opcode.INVALIDATE, token=window.key + GENERATION),
-            qp.make(Opcode.INVALIDATE, token=key),
-        ]
-        await self.run_all(posts, 0)
-        await self.fast.refresh()
-        await window.refresh()
-
-    async def run_all(self, posts: list[Post], remote: int) -> None:
-        await self.rest(32)
-        mark = self.mark
-        await self.accept(self.qp_, posts)
-        await self.rest(32)
-        self.demand_in_place(self.qp_, posts, mark)
-        if remote:
-            self.report(self.qp_, *[OK] * remote)
-        await self.demand_results(self.qp_, posts, OK)
 
 
 @pyuvm.test()

@@ -17,7 +17,6 @@ from tb.env.defs import (
     TRC_CHECK,
     TRC_INVALIDATE,
     Cmd,
-    CqeStatus,
     Opcode,
     QpState,
     TraceOp,
@@ -27,7 +26,7 @@ from tb.env.harness.records import Trace
 from tb.env.host.qp import Qp
 from tb.env.host.regions import MemoryWindow, Region
 from tb.tests.common.posting import CANCELED
-from tb.tests.common.taking import REFUSED, TAKEN
+from tb.tests.common.taking import REFUSED, TAKEN, canceled
 from tb.tests.common.windowing import (
     BAD_KEY,
     BAD_MEMORY,
@@ -38,7 +37,6 @@ from tb.tests.common.windowing import (
     Keyed,
     WindowTest,
     bad_token,
-    plain,
     received,
 )
 
@@ -87,7 +85,7 @@ class RaceTest(WindowTest):
         """What invalidated the key, alone, completes."""
         if way == PEER:
             self.settle(self.qp_)
-            await self.demand_entries(self.qp_, [received(cookies[0], key)])
+            await self.demand(self.qp_, [received(cookies[0], key)])
         elif way != COMMAND:
             await self.demand_results(self.qp_, [self.first], 0)
 
@@ -166,7 +164,7 @@ class InvalidationsTest(RaceTest):
         statuses = [INVALID_TOKEN if peer_first else 0] + [CANCELED] * accepted
         await self.demand_results(qp, posts, *statuses)
         entry = received(cookies[0], key) if peer_first else bad_token(cookies[0], key)
-        await self.demand_entries(qp, [entry, plain(cookies[1], 0, CqeStatus.CANCELED)])
+        await self.demand(qp, [entry, *canceled(cookies[1:])])
         return peer_first
 
 
@@ -204,7 +202,7 @@ class BindMeetsPeerTest(RaceTest):
         assert (await region.query()).valid == bound, offset
         self.settle(qp)
         await self.demand_results(binder, [post], 0 if bound else BAD_MEMORY)
-        await self.demand_entries(qp, [bad_token(cookie, key) if bound else received(cookie, key)])
+        await self.demand(qp, [bad_token(cookie, key) if bound else received(cookie, key)])
         if bound:
             await self.revive(qp)
             await self.invalidate(binder, window.key)

@@ -21,7 +21,6 @@ from tb.env.defs import (
     CqeType,
     QpState,
     RecvFlag,
-    Result,
     Right,
     TraceOp,
 )
@@ -29,7 +28,15 @@ from tb.env.host.driver import LogEntry
 from tb.env.host.recv import ReceiveQueue
 from tb.env.host.regions import next_key
 from tb.tests.common.posting import FAILED
-from tb.tests.common.taking import LENGTH_ERROR, NOT_READY, REFUSED, TAKEN, TOO_LONG
+from tb.tests.common.taking import (
+    LENGTH_ERROR,
+    NOT_READY,
+    REFUSED,
+    TAKEN,
+    TOO_LONG,
+    Want,
+    canceled,
+)
 from tb.tests.common.windowing import (
     BAD_KEY,
     BAD_TOKEN,
@@ -38,9 +45,7 @@ from tb.tests.common.windowing import (
     READ,
     WINDOW,
     ZONE,
-    Entry,
     WindowTest,
-    plain,
     received,
     result_of,
 )
@@ -49,11 +54,6 @@ BUILD = ["engine", "engine_small"]
 
 SOLICITED = 1
 CONTEXT = 0xFEDC_BA98_7654_3210
-
-
-def canceled(cookie: int) -> Entry:
-    """Of a buffer that was flushed."""
-    return plain(cookie, 0, CqeStatus.CANCELED)
 
 
 class InvalidatingTest(WindowTest):
@@ -71,7 +71,8 @@ class InvalidatingTest(WindowTest):
         self.qp_ = await self.guarded(recv_cq=recv_cq, nd1=nd1, **options)
         self.source: ReceiveQueue = self.qp_.srq or self.qp_
         self.target = await self.memory(256)
-        self.win = await self.window(context=CONTEXT)
+        self.context = 0 if shared else CONTEXT
+        self.win = await self.window(context=self.context)
 
     async def supplied(self, count: int = 1) -> list[int]:
         """Buffers; returns their cookies."""
@@ -81,18 +82,19 @@ class InvalidatingTest(WindowTest):
         return await self.bind(self.win, self.qp_, self.target)
 
     def entries(
-        self, cookie: int, key: int, nbytes: int = 1, context: int = CONTEXT
-    ) -> list[Entry]:
-        """Of a message that has invalidated."""
+        self, cookie: int, key: int, nbytes: int = 1, context: int | None = None
+    ) -> list[Want]:
+        """Of a message that has invalidated, by default the window."""
         if self.nd1:
-            return [result_of(context, key), plain(cookie, nbytes)]
+            found = self.context if context is None else context
+            return [result_of(found, key), Want(cookie, nbytes)]
         return [received(cookie, key, nbytes)]
 
-    def failed(self, cookie: int, token: int, status: int) -> Entry:
+    def failed(self, cookie: int, token: int, status: int) -> Want:
         """The receive result of a message that has failed."""
         if self.nd1:
-            return plain(cookie, 0, status)
-        return (CqeType.RECEIVE_AND_INVALIDATE, cookie, status, token, 0)
+            return Want(cookie, status=status)
+        return Want(cookie, 0, status, CqeType.RECEIVE_AND_INVALIDATE, token)
 
 
 @pyuvm.test()
@@ -108,8 +110,11 @@ class CompletionTest(InvalidatingTest):
             # Ex poll: all fields; plain poll: neither type nor token.
             for plain_poll, solicited in product((False, True), repeat=2):
                 await self.one(plain_poll, solicited)
-            # A region by FastRegister: context 0.
+            # A region by FastRegister: context 0, whatever unused arguments of ALLOC_MR are.
             fast = await self.allocated(64)
+            await fast.deregister()
+            words = (fast.number, 0x5555_5555, 0x6666_6666, 0, 0, ZONE)
+            (fast.key, *_) = (await self.env.host.command(Cmd.ALLOC_MR, *words)).outs
             key = await self.fast_register(fast, self.qp_)
             (cookie,) = await self.supplied()
             await self.deliver(self.qp_, key, *self.entries(cookie, key, 7, 0), length=7)
@@ -118,12 +123,12 @@ class CompletionTest(InvalidatingTest):
             (cookie,) = await self.supplied()
             await self.take(self.qp_, 5)
             self.settle(self.qp_)
-            await self.demand_entries(self.qp_, [plain(cookie, 5)])
+            await self.demand(self.qp_, [Want(cookie, 5)])
             # Invalidated, and then the receive fails: the invalidate result still says so.
             key = await self.valid_key()
             cookies = await self.supplied(2)
             wanted = [result_of(CONTEXT, key)] if nd1 else []
-            wanted += [self.failed(cookies[0], key, FAILED), canceled(cookies[1])]
+            wanted += [self.failed(cookies[0], key, FAILED), *canceled(cookies[1:])]
             await self.deliver(self.qp_, key, *wanted, status=FAILED)
             assert not (await self.win.refresh()).valid
             await self.start_over()
@@ -138,6 +143,10 @@ class CompletionTest(InvalidatingTest):
         await self.rest(16)
         assert not (await self.win.query()).valid
         assert cq.present() == 0
+        if solicited:
+            # What becomes of the window meanwhile changes nothing.
+            await self.win.close()
+            await self.win.create(0x5555)
         self.settle(qp)
         await self.rest()
         count = 1 + self.nd1
@@ -151,13 +160,17 @@ class CompletionTest(InvalidatingTest):
             found = cq.get_cq_results()
             got = [(r.status, r.nbytes, r.qp_context, r.request_context) for r in found]
             want = [(0, 0, qp.context, CONTEXT)] if self.nd1 else []
-            assert not self.nd1 or self.env.host.window_of(CONTEXT) is self.win
+            found_by = self.env.host.window_of(CONTEXT)
+            assert not self.nd1 or solicited or found_by is self.win
             assert got == [*want, (0, 9, qp.context, cookie)], got
             assert all(not hasattr(r, "token") and not hasattr(r, "type") for r in found)
             await cq.update_consumer_index()
         else:
-            await self.demand_entries(qp, self.entries(cookie, key, 9))
+            await self.demand(qp, self.entries(cookie, key, 9))
         assert len(self.key_steps(TraceOp.INVALIDATE, mark)) == 1
+        if solicited:
+            await self.win.close()
+            await self.win.create(CONTEXT)
 
 
 @pyuvm.test()
@@ -232,7 +245,7 @@ class BadTokenTest(InvalidatingTest):
             assert await self.code(qp) == REFUSED
             self.settle(qp, status)
             first = self.failed(cookies[0], token, INVALID_TOKEN)
-            await self.demand_entries(qp, [first, canceled(cookies[1])])
+            await self.demand(qp, [first, *canceled(cookies[1:])])
             await self.revive(qp)
 
 
@@ -259,13 +272,13 @@ class NothingInvalidatedTest(InvalidatingTest):
                 await self.answers([self.send_invalidate(qp, token)], REFUSED)
                 assert (await self.win.query()).valid
                 self.settle(qp)
-                left = [] if shared else [canceled(cookies[1])]
-                await self.demand_entries(qp, [self.failed(cookies[0], token, LENGTH_ERROR), *left])
+                left = [] if shared else canceled(cookies[1:])
+                await self.demand(qp, [self.failed(cookies[0], token, LENGTH_ERROR), *left])
                 await self.revive(qp)
                 if shared:
                     await self.take(qp, 1)
                     self.settle(qp)
-                    await self.demand_entries(qp, [plain(cookies[1])])
+                    await self.demand(qp, [Want(cookies[1], 1)])
             assert self.key_steps(TraceOp.INVALIDATE, mark) == []
             assert (await self.win.query()).valid
             # And then it is.
@@ -297,135 +310,71 @@ class UnguardedReceiveTest(InvalidatingTest):
 
 
 @pyuvm.test()
-class ContextTest(InvalidatingTest):
-    """The context is that of the window's latest creation, all its 64 bits; closing the window
-    between taking and completion changes nothing (MW-08). That of a region is 0, whatever stood in
-    unused arguments of its allocation.
+class CreditsTest(InvalidatingTest):
+    """Two entries of the receive CQ are reserved: at the post to an own queue, when a buffer of an
+    SRQ is taken. With one entry free that is refused, a post NO_CREDIT, a message NOT_READY, which
+    invalidates nothing. The one not needed comes back at completion, both of a flushed buffer; a CQ
+    that is full to the last entry holds them.
     """
 
     async def scenario(self) -> None:
-        await self.set_up(True)
-        qp, win = self.qp_, self.win
-        for n, context in enumerate((0, 0, 1, 1 << 63, (1 << 64) - 1, CONTEXT)):
-            await win.close()
-            await win.create(context)
-            key = await self.valid_key()
-            (cookie,) = await self.supplied()
-            await self.answers([self.send_invalidate(qp, key)], TAKEN)
-            await self.rest(16)
-            if n:
-                await win.close()
-                await win.create(0x5555)
-            self.settle(qp)
-            await self.demand_entries(qp, self.entries(cookie, key, context=context))
+        for shared in (False, True):
+            await self.set_up(True, shared, log2=2)
+            await self.trial(shared)
+            await self.start_over()
+
+    async def trial(self, shared: bool) -> None:
+        qp = self.qp_
+        cookies = await self.supplied(4 if shared else 2)
+        await self.demand_room(0 if shared else 4, 0)
+        # One that needs two entries, one that needs one.
+        first = await self.valid_key()
+        await self.answers([self.send_invalidate(qp, first)], TAKEN)
+        await self.demand_room(2 if shared else 4, 0)
+        self.settle(qp)
+        await self.rest()
+        await self.take(qp, 2)
+        await self.demand_room(2, 2)
+        second = await self.valid_key()
+        await self.no_credit(second)
+        self.settle(qp)
+        await self.rest()
+        # One entry is free: not enough.
+        await self.demand_room(0, 3)
+        await self.no_credit(second)
+        await self.demand(qp, [*self.entries(cookies[0], first), Want(cookies[1], 2)])
+        # Full to the last entry.
+        cookies = cookies[2:] or await self.supplied(2)
         fast = await self.allocated(64)
-        await fast.deregister()
-        args = (fast.number, 0x5555_5555, 0x6666_6666, 0, 0, ZONE)
-        answer = await self.env.host.command(Cmd.ALLOC_MR, *args)
-        assert answer.result == Result.OK
-        fast.key = answer.outs[0]
-        key = await self.fast_register(fast, qp)
-        (cookie,) = await self.supplied()
-        assert not (await win.query()).valid
-        await self.deliver(qp, key, *self.entries(cookie, key, context=0))
+        third = await self.fast_register(fast, qp)
+        await self.answers([self.send_invalidate(qp, k) for k in (second, third)], TAKEN)
+        await self.demand_room(4, 0)
+        self.settle(qp, 0, 0)
+        await self.rest()
+        await self.demand_room(0, 4)
+        await self.no_credit(None)
+        wanted = self.entries(cookies[0], second) + self.entries(cookies[1], third, context=0)
+        await self.demand(qp, wanted)
+        if not shared:
+            cookies = await self.supplied(2)
+            await self.demand_room(4, 0)
+            await qp.flush()
+            await self.demand(qp, canceled(cookies))
+            await self.demand_room(0, 0)
 
-
-class CreditBase(InvalidatingTest):
     async def demand_room(self, credits: int, present: int) -> None:
         """Credits of the receive CQ, and entries in it."""
         cq = self.qp_.recv_cq
         assert ((await cq.query()).credits, cq.present()) == (credits, present)
 
-    async def no_credit(self) -> None:
-        """A buffer is refused."""
-        post = await self.source.post_recv([self.target.segment(0, 32)])
-        assert post.cause == Cause.NO_CREDIT
-
-
-@pyuvm.test()
-class OwnQueueCreditsTest(CreditBase):
-    """Own queue: two entries are reserved at the post, and a post that finds one is refused; the
-    one not needed comes back at completion; a CQ that is full to the last entry holds them.
-    """
-
-    async def scenario(self) -> None:
-        await self.set_up(True, log2=2)
-        qp = self.qp_
-        await self.demand_room(0, 0)
-        cookies = await self.supplied(2)
-        await self.demand_room(4, 0)
-        await self.no_credit()
-        # One that needs two entries, one that needs one.
-        key = await self.valid_key()
-        await self.answers([self.send_invalidate(qp, key)], TAKEN)
-        self.settle(qp)
-        await self.take(qp, 2)
-        self.settle(qp)
-        await self.rest()
-        await self.demand_room(0, 3)
-        # One entry is free: not enough.
-        await self.no_credit()
-        await self.demand_entries(qp, [*self.entries(cookies[0], key), plain(cookies[1], 2)])
-        # Full to the last entry.
-        cookies = await self.supplied(2)
-        fast = await self.allocated(64)
-        keys = [await self.valid_key(), await self.fast_register(fast, qp)]
-        await self.answers([self.send_invalidate(qp, k) for k in keys], TAKEN)
-        self.settle(qp, 0, 0)
-        await self.rest()
-        await self.demand_room(0, 4)
-        await self.no_credit()
-        wanted = self.entries(cookies[0], keys[0]) + self.entries(cookies[1], keys[1], context=0)
-        await self.demand_entries(qp, wanted)
-        # Flushed ones give both back.
-        cookies = await self.supplied(2)
-        await self.demand_room(4, 0)
-        await qp.flush()
-        await self.demand_entries(qp, [canceled(cookie) for cookie in cookies])
-        await self.demand_room(0, 0)
-
-
-@pyuvm.test()
-class SharedQueueCreditsTest(CreditBase):
-    """SRQ: two entries are reserved when a buffer is taken; with one entry free the answer is
-    NOT_READY and nothing is invalidated.
-    """
-
-    async def scenario(self) -> None:
-        await self.set_up(True, shared=True, log2=2)
-        qp = self.qp_
-        cookies = await self.supplied(4)
-        await self.demand_room(0, 0)
-        key = await self.valid_key()
-        await self.answers([self.send_invalidate(qp, key)], TAKEN)
-        await self.demand_room(2, 0)
-        self.settle(qp)
-        await self.rest()
-        await self.demand_room(0, 2)
-        await self.take(qp, 3)
-        await self.demand_room(2, 2)
-        other = await self.valid_key()
-        await self.not_ready(other)
-        self.settle(qp)
-        await self.rest()
-        # One entry is free: not enough.
-        await self.demand_room(0, 3)
-        await self.not_ready(other)
-        await self.demand_entries(qp, [*self.entries(cookies[0], key), plain(cookies[1], 3)])
-        # Exactly full.
-        fast = await self.allocated(64)
-        its = await self.fast_register(fast, qp)
-        await self.answers([self.send_invalidate(qp, k) for k in (other, its)], TAKEN)
-        await self.demand_room(4, 0)
-        self.settle(qp, 0, 0)
-        await self.rest()
-        await self.demand_room(0, 4)
-        wanted = self.entries(cookies[2], other) + self.entries(cookies[3], its, context=0)
-        await self.demand_entries(qp, wanted)
-
-    async def not_ready(self, key: int) -> None:
-        await self.answers([self.send_invalidate(self.qp_, key)], NOT_READY)
-        assert (await self.win.query()).valid
+    async def no_credit(self, key: int | None) -> None:
+        """A buffer of an own queue, or a message with this key, is refused."""
+        if not self.qp_.srq:
+            post = await self.source.post_recv([self.target.segment(0, 32)])
+            assert post.cause == Cause.NO_CREDIT
+        elif key:
+            await self.answers([self.send_invalidate(self.qp_, key)], NOT_READY)
+            assert (await self.win.query()).valid
 
 
 @pyuvm.test()
@@ -484,6 +433,6 @@ class QuietInvalidateTest(InvalidatingTest):
             # Placed, new, and found by an arm for any.
             assert await cq.arm(ArmType.ANY) == (0, 0)
             await cq.wait_callbacks(calls + 1)
-        second = plain(cookie, 0, status) if status else plain(cookie, 9)
-        await self.demand_entries(qp, [result_of(CONTEXT, key), second])
+        second = Want(cookie, status=status) if status else Want(cookie, 9)
+        await self.demand(qp, [result_of(CONTEXT, key), second])
         assert await cq.callback_return() == (0, 0)

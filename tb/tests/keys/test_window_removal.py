@@ -180,45 +180,6 @@ class RemovedStatesTest(RemovalTest):
 
 
 @pyuvm.test()
-class HeldAtRemovalTest(RemovalTest):
-    """DF-04, MW-09: a post that fails DEVICE_REMOVED while the connection of its QP has not ended
-    yet releases what the QP holds.
-    """
-
-    async def scenario(self) -> None:
-        failing = 0
-        for offset in range(0, 60, 2):
-            failing += await self.trial(offset)
-            await self.start_over()
-        assert failing
-
-    async def trial(self, offset: int) -> int:
-        """A post this many cycles after the command; how many failed in a QP still connected."""
-        # The last one of those whose connections end.
-        last = (await self.sharing(self.config.num_qp, recv_depth=0))[-1]
-        await self.accept(last, [self.write_post(last, defer=True)])
-        await self.rest(32)
-        mark, start = self.mark, self.harness.cycle + LEAD
-        task = self.command_at(start, Cmd.REMOVE_DEVICE, 0, *[0] * 7)
-        answer = last.queue(self.write_post(last, defer=True), at=start + offset)
-        assert (await task).result == Result.OK
-        await answer
-        await self.rest()
-        failing = 0
-        for step in self.steps(last, TraceOp.POST, mark):
-            removed = TRC_POST["cause"].get(step.operand) == REMOVED
-            if removed and QSTATE["state"].get(step.old) == QpState.CONNECTED:
-                failing += 1
-                old, new = (QSTATE["released"].get(state) for state in (step.old, step.new))
-                assert old + 1 & self.mask == new, offset
-        for _ in self.beats(last, mark):
-            self.report(last, CANCELED)
-        await self.rest()
-        last.cq.get_cq_results()
-        return failing
-
-
-@pyuvm.test()
 class ReapTest(RemovalTest):
     """ISO-01, MW-09: reaping is cleanup, and still the owner's alone."""
 
@@ -241,18 +202,24 @@ class ReapTest(RemovalTest):
 
 @pyuvm.test()
 class RemovedSweepTest(RemovalTest):
-    """REMOVE_DEVICE at every cycle of a busy scenario: remote and local posts, a held one, buffers,
-    messages, checks, a Read that invalidates. Everything completes once; nothing is left.
+    """REMOVE_DEVICE at every cycle of a busy scenario: remote and local posts, held ones, buffers,
+    messages, checks, a Read that invalidates. Everything completes once; nothing is left. DF-04: a
+    post that fails DEVICE_REMOVED while the connection of its QP has not ended yet releases what
+    the QP holds.
     """
 
     async def scenario(self) -> None:
+        released = 0
         for offset in range(61):
-            await self.trial(offset)
+            released += await self.trial(offset)
             await self.start_over()
+        assert released
 
-    async def trial(self, offset: int) -> None:
+    async def trial(self, offset: int) -> int:
+        """Returns how many posts failed and released others."""
         recv_cq = await self.queue(reservation=True)
-        qp = await self.guarded(recv_cq=recv_cq)
+        # Its connection ends last.
+        qp = await self.guarded(recv_cq=recv_cq, number=self.config.num_qp - 1)
         other = await self.guarded(share=qp, recv_cq=recv_cq)
         region, window = await self.memory(256), await self.window()
         key = await self.bind(window, qp, region, rights=Right.REMOTE_READ)
@@ -260,9 +227,9 @@ class RemovedSweepTest(RemovalTest):
         last = qp.make_recv([region.segment(0, 32)])
         spare = await self.window()
         posts = [
-            self.write_post(qp),
             spare.make_bind(qp, region),
             qp.make(Opcode.INVALIDATE, token=spare.key + GENERATION),
+            self.write_post(qp, defer=True),
             self.write_post(qp, defer=True),
         ]
         await self.rest(32)
@@ -289,7 +256,7 @@ class RemovedSweepTest(RemovalTest):
         self.demand_answers(codes, verdicts)
         await self.rest()
         ends = sorted(set(self.terms(mark)))
-        assert ends == [(q.number, int(QpState.ERROR)) for q in (qp, other)], ends
+        assert ends == [(q.number, int(QpState.ERROR)) for q in (other, qp)], ends
         assert len(self.terms(mark)) == 2
         (removed,) = self.key_steps(TraceOp.REMOVED, mark)
         # All is told; then everything has completed, once.
@@ -316,6 +283,13 @@ class RemovedSweepTest(RemovalTest):
         assert {r.status for r in found[taken:]} <= {CqeStatus.CANCELED}
         assert removed.cq == 0xFFFF
         await self.clean(qp, other, region)
+        released = 0
+        for step in self.steps(qp, TraceOp.POST, mark):
+            failed = TRC_POST["cause"].get(step.operand) == REMOVED
+            if failed and QSTATE["state"].get(step.old) == QpState.CONNECTED:
+                old, new = (QSTATE["released"].get(state) for state in (step.old, step.new))
+                released += new != old
+        return released
 
     def demand_answers(self, codes: Sequence[int], verdicts: Sequence[Verdict]) -> None:
         """Granted, then perhaps an invalid key, then refused; never granted again."""

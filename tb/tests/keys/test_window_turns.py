@@ -5,6 +5,8 @@ and failures of two of them that meet in any cycle.
 
 from __future__ import annotations
 
+from itertools import cycle
+
 import pyuvm
 
 from models.post.post import Post
@@ -13,13 +15,14 @@ from tb.env.harness.records import WorkBeat
 from tb.env.host.qp import Qp
 from tb.env.host.regions import MemoryWindow, Region
 from tb.tests.common.posting import FAILED
-from tb.tests.common.taking import Want
+from tb.tests.common.taking import LENGTH_ERROR, TOO_LONG, Want
 from tb.tests.common.windowing import GENERATION, INVALID_TOKEN, WindowTest
 
 BUILD = ["engine", "engine_small", "engine_deep"]
 
-#: What fails: the report of a receive, that of a request, a request that the engine executes.
-RECEIVE, REPORT, LOCAL = "receive", "report", "local"
+#: What fails: the report of a receive, that of a request, a request that the engine executes, a
+#: message that is too long.
+RECEIVE, REPORT, LOCAL, LONG = "receive", "report", "local", "long"
 
 
 def batch(qp: Qp, window: MemoryWindow, region: Region, depth: int) -> list[Post]:
@@ -110,9 +113,13 @@ class CommandTurnTest(WindowTest):
 
 @pyuvm.test()
 class FailuresMeetTest(WindowTest):
-    """DF-15: something of one QP fails in each cycle around a failure of another one: both
-    connections end, each once, and all completes. Class: of two failures in one cycle one is lost.
+    """DF-15, SRQ-18, SRQ-19: something of one QP fails in each cycle around a failure of another
+    one: both connections end, each once, and all completes. A receive fails with any status that is
+    no success. Class: of two failures in one cycle one is lost.
     """
+
+    #: Of reports of receives, in turns.
+    statuses = cycle((1, 2, 3, 4, 8, 16, 32, 64, 128, 255))
 
     async def scenario(self) -> None:
         qps = await self.guarded(), await self.guarded()
@@ -121,32 +128,41 @@ class FailuresMeetTest(WindowTest):
             ((RECEIVE, REPORT), range(-8, 9)),
             ((RECEIVE, LOCAL), range(24)),
             ((REPORT, LOCAL), range(24)),
+            ((RECEIVE, LONG), range(-2, 12)),
         ):
             for offset in offsets:
                 await self.meet(qps, kinds, offset)
 
     async def meet(self, qps: tuple[Qp, Qp], kinds: tuple[str, str], offset: int) -> None:
-        posts, cookies = [self.write_post(qp) for qp in qps], [0]
+        posts, cookies = [self.write_post(qp) for qp in qps], {}
+        status = next(self.statuses)
         for n, (qp, kind) in enumerate(zip(qps, kinds, strict=True)):
+            if kind in (RECEIVE, LONG):
+                (cookies[kind],) = await self.post_buffers(qp, self.buffer)
             if kind == RECEIVE:
-                cookies = await self.post_buffers(qp, self.buffer)
                 await self.take(qp, 1)
             elif kind == REPORT:
                 await self.accept(qp, [posts[n]])
-            else:
+            elif kind == LOCAL:
                 posts[n] = qp.make(Opcode.INVALIDATE, token=0)
         await self.rest()
         mark, start = self.mark, self.harness.cycle + 300
         for qp, kind, post, at in zip(qps, kinds, posts, (start + offset, start), strict=True):
             if kind == RECEIVE:
-                self.settle(qp, FAILED, at=at)
+                self.settle(qp, status, at=at)
+            elif kind == LONG:
+                pending = self.ask(qp, 65, at=at)
             elif kind == REPORT:
                 self.report(qp, FAILED, at=at)
             else:
                 assert await qp.queue(post, at=at) == (0, 0)
         for qp, kind, post in zip(qps, kinds, posts, strict=True):
             if kind == RECEIVE:
-                await self.demand(qp, [Want(cookies[0], status=FAILED)])
+                await self.demand(qp, [Want(cookies[kind], status=status)])
+            elif kind == LONG:
+                await self.answers(pending, TOO_LONG)
+                self.settle(qp)
+                await self.demand(qp, [Want(cookies[kind], status=LENGTH_ERROR)])
             else:
                 await self.demand_results(qp, [post], INVALID_TOKEN if kind == LOCAL else FAILED)
         for qp in qps:

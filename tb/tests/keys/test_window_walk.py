@@ -18,6 +18,7 @@ from tb.env.host.qp import Qp, connect_pair
 from tb.env.host.regions import Region
 
 BUILD = ["engine"]
+ICARUS_TESTS = ["WindowWalkTest"]
 
 _ZONE = 5
 _CONTEXT = 0xA11CE

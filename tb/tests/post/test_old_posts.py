@@ -132,7 +132,8 @@ class OtherLimitTest(AgedTest):
                 (accepted,) = self.steps(qp, TraceOp.POST, mark)
                 await self.harness.cycles(phase * units * tick + (slack if due else 0))
                 if not due:
-                    await qp.modify(age=after * units)
+                    # A watermark far away changes nothing.
+                    await qp.modify(age=after * units, watermark=100)
                     changed = self.harness.cycle
                     over = max(before, after) - phase
                     await self.harness.cycles(max(over, 0) * units * tick + slack)

@@ -11,10 +11,10 @@ import pyuvm
 
 from tb.env.base_test import CarillonTest
 from tb.env.defs import CqeStatus, CqStatus
-from tb.env.harness.harness import Channel
 from tb.env.host.consumer import Habits
 from tb.env.scoreboard.ledger import Ledger
 from tb.sequences import find
+from tb.tests.common.soaking import stall_everything
 
 BUILD = ["engine", "engine_small", "engine_deep"]
 SEEDS = [1, 2]
@@ -108,14 +108,9 @@ class PostStallsTest(_TrafficTest):
     """Every channel stalls at random, the memory is slow; errors and commands beside it."""
 
     async def scenario(self) -> None:
-        env, rng = self.env, self.rng("test")
-        for agent in env.agents:
-            agent.stall(rng.choice((0.0, 0.2, 0.5, 0.9)), env.seed)
-        for slow in (Channel.MEM_AW, Channel.MEM_W, Channel.MEM_B):
-            env.harness.stall(slow, rng.choice((0.0, 0.3)))
-        env.mem.latency(5, 200, env.seed)
-        env.transport.latency = (1, 400)
-        env.transport.error_rate = 0.005
+        stall_everything(self.env, self.rng("test"))
+        self.env.transport.latency = (1, 400)
+        self.env.transport.error_rate = 0.005
         await self.traffic(rate=0.3, actions=0.01)
 
 

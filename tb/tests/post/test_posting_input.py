@@ -5,7 +5,6 @@ its cause, counted and logged, and has no other effect (DF-10, DF-14, ISO-01, IS
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 
 import pyuvm
@@ -13,22 +12,17 @@ import pyuvm
 from models.post.post import Post, Segment
 from models.verb import Verb
 from models.verbs import BAD_OPCODES, VERBS
-from tb.env.defs import Cause, Cmd, Kind, Opcode, PostFlag, QpState, Result
-from tb.env.harness.records import Interrupt, MemWrite, TermRequest, Trace, WorkBeat
-from tb.env.host.driver import LogEntry
+from tb.env.defs import Cause, Cmd, Kind, Opcode, PageReg, PostFlag, QpState, Result
+from tb.env.harness.records import Trace
 from tb.env.host.qp import Qp
-from tb.tests.common.directed import SLVERR
+from tb.tests.common.directed import NO_PORTAL
 from tb.tests.common.posting import OK, TARGET, PostingTest
 
 BUILD = ["engine", "engine_small"]
 
 GIB2 = 1 << 31
 FULL = (1 << 64) - 1
-#: Where a portal could be, and none is.
-NO_PORTAL = 0x0C0
 INLINE = int(PostFlag.INLINE)
-PAGE_CAUSES = (Cause.BURST, Cause.BAD_SIZE, Cause.BAD_PAGE, Cause.BAD_OFFSET)
-NO_STEP = (*PAGE_CAUSES, Cause.BAD_QP, Cause.NO_QP, Cause.NOT_OWNER)
 
 
 def lengths_of(verb: Verb) -> tuple[list[list[int]], list[list[int]]]:
@@ -53,73 +47,8 @@ def lengths_of(verb: Verb) -> tuple[list[list[int]], list[list[int]]]:
     return good, bad
 
 
-class InputTest(PostingTest):
-    async def states(self) -> list[tuple[int, tuple[int, ...]]]:
-        """Also the QPs."""
-        found = await super().states()
-        for number in range(self.config.num_qp):
-            answer = await self.env.host.command(Cmd.QUERY_QP, number)
-            found.append((answer.result, answer.outs))
-        return found
-
-    def effects(self, mark: int) -> list[object]:
-        """What a refusal must not bring about; steps that change nothing are none."""
-        kinds = (MemWrite, Interrupt, WorkBeat, TermRequest)
-        found: list[object] = [r for r in self.seen[mark:] if isinstance(r, kinds)]
-        return found + [t for t in self.of(Trace, mark) if t.lane != 3 or t.old != t.new]
-
-    async def causes(self, qp: Qp, cases: Iterable[tuple[Post, Cause]]) -> None:
-        """Many posts that are refused, with these causes: answers, steps, log, no effect."""
-        cases = list(cases)
-        await self.rest(32)
-        before, mark = await self.states(), self.mark
-        await self.env.host.read_log()
-        old_lost = await self.env.host.counter("LOG_LOST")
-        answers = qp.queue_many(post for post, _ in cases)
-        for (post, cause), answer in zip(cases, answers, strict=True):
-            got = await answer
-            assert got == (SLVERR, cause), f"{post}: {got}, expected {cause.name}"
-        await self.rest(32)
-        assert self.effects(mark) == []
-        steps = [t.operand for t in self.of(Trace, mark) if t.lane == 3]
-        assert steps == [cause | post.opcode << 8 | post.flags << 16 for post, cause in cases]
-        log = await self.env.host.read_log()
-        assert all(entry.kind == Kind.QP for entry in log)
-        lost = await self.env.host.counter("LOG_LOST") - old_lost
-        assert len(log) + lost == len(cases), lost
-        post, cause = cases[0]
-        assert log[0] == LogEntry(cause, Kind.QP, post.qp, 0)
-        assert await self.states() == before
-
-    async def refuse(
-        self, cause: Cause, post: Post, page: int = 0, offset: int = 0, **options: int
-    ) -> None:
-        """One refused write, with each of its traces."""
-        host = self.env.host
-        known = page < self.config.num_pages
-        refusals = (await host.page_status(page))[1] if known else 0
-        await host.read_log()
-        await self.rest(16)
-        mark = self.mark
-        options.setdefault("size", 6)
-        async with self.counted(DB_REFUSED=1, **{f"CAUSE{int(cause)}": 1}):
-            answer = await host.write(page, offset, 0, line=post.encode(), **options)
-            what = f"{post} page {page} offset {offset:#x} {options}"
-            assert answer == (SLVERR, cause), f"{what}: {answer} instead of {cause.name}"
-        if known:
-            assert await host.page_status(page) == (cause, refusals + 1), what
-        entry = LogEntry(cause, Kind.QP, post.qp, page & 0xFFFF)
-        if cause in PAGE_CAUSES:
-            entry = LogEntry(cause, Kind.PAGE, page & 0xFFFF, page & 0xFFFF)
-        assert await host.read_log() == [entry], what
-        assert self.effects(mark) == [], what
-        steps = [t.operand for t in self.of(Trace, mark)]
-        operand = cause | post.opcode << 8 | post.flags << 16
-        assert steps == ([] if cause in NO_STEP else [operand]), what
-
-
 @pyuvm.test()
-class FieldsTest(InputTest):
+class FieldsTest(PostingTest):
     """DF-14: every opcode, every flag of every opcode, every number of segments and inline bytes. A
     legal post finds its QP not connected.
     """
@@ -159,7 +88,7 @@ class FieldsTest(InputTest):
 
 
 @pyuvm.test()
-class LengthTest(InputTest):
+class LengthTest(PostingTest):
     """Lengths: zero, the largest, one more, sums beyond 32 bits; unused slots do not count."""
 
     async def scenario(self) -> None:
@@ -193,7 +122,7 @@ class LengthTest(InputTest):
 
 
 @pyuvm.test()
-class PrecedenceTest(InputTest):
+class PrecedenceTest(PostingTest):
     """DF-14: a post with all faults shows them in their order, as they are mended one by one; each
     with all its traces.
     """
@@ -203,15 +132,18 @@ class PrecedenceTest(InputTest):
         other = await self.qp(page=1, share=first)
         worst = Post(0, 255, 0xFFFF, 0xFFFF, 255, 0xFF, FULL, (FULL, FULL, FULL))
         pages = self.config.num_pages
-        await self.refuse(Cause.BURST, worst, pages, NO_PORTAL, size=3, len=1)
-        await self.refuse(Cause.BAD_SIZE, worst, pages, NO_PORTAL, size=3)
-        await self.refuse(Cause.BAD_PAGE, worst, pages, NO_PORTAL)
-        await self.refuse(Cause.BAD_OFFSET, worst, 0, NO_PORTAL)
-        await self.refuse(Cause.BAD_QP, worst)
+        for cause, page, offset, options in (
+            (Cause.BURST, pages, NO_PORTAL, {"size": 3, "length": 1}),
+            (Cause.BAD_SIZE, pages, NO_PORTAL, {"size": 3}),
+            (Cause.BAD_PAGE, pages, NO_PORTAL, {}),
+            (Cause.BAD_OFFSET, 0, NO_PORTAL, {}),
+            (Cause.BAD_QP, 0, PageReg.SEND, {}),
+        ):
+            await self.refused(cause, page, offset, worst, **options)
         worst = replace(worst, qp=self.config.num_qp - 1)
-        await self.refuse(Cause.NO_QP, worst)
+        await self.refused(Cause.NO_QP, 0, PageReg.SEND, worst)
         worst = replace(worst, qp=first.number)
-        await self.refuse(Cause.NOT_OWNER, worst)
+        await self.refused(Cause.NOT_OWNER, 0, PageReg.SEND, worst)
         held = await self.accept(first, [self.write_post(first)])
         held += await self.accept(other, [self.write_post(other)])
         await self.rest()
@@ -226,12 +158,12 @@ class PrecedenceTest(InputTest):
                 (Cause.TOO_MANY_SEGMENTS, {"num_segments": 0}),
                 (Cause.BAD_LENGTH, {"inline_bytes": 0}),
             ):
-                await self.refuse(cause, post, 1)
+                await self.refused(cause, 1, PageReg.SEND, post)
                 post = replace(post, **mended)
             # One request is outstanding, and the CQ has no entry left.
             full = Cause.QUEUE_FULL if state == QpState.CONNECTED else Cause.NOT_CONNECTED
-            await self.refuse(full, post, 1)
-        await self.refuse(Cause.NO_CREDIT, replace(post, qp=other.number), 1)
+            await self.refused(full, 1, PageReg.SEND, post)
+        await self.refused(Cause.NO_CREDIT, 1, PageReg.SEND, replace(post, qp=other.number))
         self.report(first)
         self.report(other)
         await first.wait_retired()
@@ -239,7 +171,7 @@ class PrecedenceTest(InputTest):
 
 
 @pyuvm.test()
-class TransportInputTest(InputTest):
+class TransportInputTest(PostingTest):
     """ISO-02, ISO-03: reports and events that are malformed, or for nothing that is there."""
 
     async def scenario(self) -> None:
@@ -311,7 +243,7 @@ class TransportInputTest(InputTest):
 
 
 @pyuvm.test()
-class CommandInputTest(InputTest):
+class CommandInputTest(PostingTest):
     """Results of the commands in their order; a CQ that a QP names stays."""
 
     allow = ("no_posts", "no_receives", "no_doorbells")
@@ -354,16 +286,23 @@ class CommandInputTest(InputTest):
         await self.reserved()
 
     async def reserved(self) -> None:
-        """Each reserved bit of CONNECT_QP and SET_QP_STATE alone."""
+        """Each reserved bit of CONNECT_QP and SET_QP_STATE alone; what is no state to go to; a
+        refused CONNECT_QP leaves the peer as it was.
+        """
         qp = await self.idle_qp()
         for bit in range(24, 32):
             assert await self.result(Cmd.CONNECT_QP, qp.number, 1 << bit) == Result.RESERVED
+        assert await self.result(Cmd.FLUSH_QP, qp.number) == Result.BAD_STATE
         assert (await qp.query()).state == QpState.IDLE
         await qp.connect(qp.number ^ 1)
         for bit in range(4, 32):
             target = QpState.DISCONNECTED | 1 << bit
             assert await self.result(Cmd.SET_QP_STATE, qp.number, target) == Result.RESERVED
-        assert (await qp.query()).state == QpState.CONNECTED
+        for target in (0, 2, 5, 6, 7, 15):
+            assert await self.result(Cmd.SET_QP_STATE, qp.number, target) == Result.BAD_STATE
+        assert await self.result(Cmd.CONNECT_QP, qp.number, 0x777) == Result.BAD_STATE
+        status = await qp.query()
+        assert (status.state, status.peer) == (QpState.CONNECTED, qp.number ^ 1)
 
     async def create(self, result: Result, good: list[int], changes: dict[int, int]) -> None:
         """CREATE_QP with some other arguments."""

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Order of execution and completion: fences, failures, batches, reports, credits, and the life of a
-queue pair (DF-02, DF-03, DF-09, DF-11 to DF-15, CQ-17).
+"""Order of execution and completion: what is held and let go, fences, failures, batches, reports,
+credits, and the life of a queue pair (DF-01 to DF-15, CQ-17).
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 from itertools import permutations
+from typing import Any
 
 import pyuvm
 
@@ -14,47 +15,95 @@ from models.post.post import Post, Segment
 from tb.env.agents.control import CommandError
 from tb.env.defs import Cause, Opcode, PostFlag, QpState, Result
 from tb.env.harness.harness import Channel
+from tb.env.harness.records import DoorbellResponse
 from tb.env.host.qp import Qp
+from tb.tests.common.directed import SLVERR
 from tb.tests.common.posting import CANCELED, FAILED, OK, PostingTest
 
 BUILD = ["engine_small", "engine"]
 
+#: Most cycles from the response of a failed post to the beat.
+AFTER_FAILURE = 8
 #: Cycles from a post's write to the earliest report of it.
 EARLIEST = 14
 
 
 @pyuvm.test()
-class FenceTest(PostingTest):
-    """DF-13: a fence waits for every earlier Read of its QP, remote or local, whatever became of
-    the Reads of an earlier connection; it holds up no other QP. At a failure or a flush (DF-11) a
-    request that waits and all behind it are never indicated and complete CANCELED.
+class FailureOfResourcesTest(PostingTest):
+    """DF-04: a post that finds no credit, for another QP of its CQ has the entries, or no place,
+    releases what its QP holds, and nothing of the other. Other causes: test_tour_deferral.py.
     """
 
     async def scenario(self) -> None:
-        qp, other = await self.qp(), await self.qp()
-        for make in (self.read_post, self.write_post, self.local_post):
+        for defer in (False, True):
+            first = await self.qp(log2=2)
+            second = await self.qp(share=first)
+            posts, kept = await self.hold(first, 3), await self.hold(second, 1)
             mark = self.mark
-            posts = [self.read_post(qp), self.write_post(qp), make(qp, fence=True)]
-            await self.accept(qp, posts)
-            await self.through(other, fence=True)
-            self.demand_beats(qp, posts[:2], mark, [0, 1])
-            self.report(qp)
-            await self.rest()
-            self.demand_beats(qp, posts, mark, [0, 1, 2])
-            self.report(qp, *[0] * (1 if make == self.local_post else 2))
-            await self.demand_results(qp, posts, OK)
-            # A Read that is never indicated is none that a later fence could wait for.
-            for status in (OK, FAILED):
-                mark = self.mark
-                posts = [self.read_post(qp), make(qp, fence=True), self.local_post(qp)]
-                await self.accept(qp, posts)
-                await self.rest()
-                if status == OK:
-                    await qp.flush()
-                self.report(qp, status)
-                await self.demand_results(qp, posts, status, CANCELED, CANCELED)
-                self.demand_beats(qp, posts[:1], mark)
-                await self.reconnect(qp)
+            await self.fail(first, self.write_post(first, defer=defer), Cause.NO_CREDIT, posts)
+            assert self.beats(second, mark) == []
+            await self.done(first, posts)
+            # Entries are free again; nothing is left over.
+            await self.done(second, kept + await self.accept(second, [self.write_post(second)]))
+            # DF-08: nor is a queue full of held requests a deadlock.
+            full = await self.qp(depth=2)
+            posts = await self.hold(full, 2)
+            await self.fail(full, self.write_post(full, defer=defer), Cause.QUEUE_FULL, posts)
+            await self.done(full, posts)
+            await self.remove(first, second, full)
+
+    async def fail(self, qp: Qp, post: Post, cause: Cause, posts: list[Post]) -> None:
+        """A post fails inline; exactly ``posts`` are indicated, as one batch, soon enough."""
+        await self.rest(32)
+        mark = self.mark
+        assert await qp.queue(post) == (SLVERR, cause)
+        await self.rest(32)
+        beats = self.demand_beats(qp, posts, mark)
+        (response,) = self.of(DoorbellResponse, mark)
+        if beats:
+            late = beats[0].cycle - response.cycle
+            assert late <= AFTER_FAILURE, f"{cause.name}: {late} cycles"
+            assert [b.cycle for b in beats] == [beats[0].cycle + n for n in range(len(beats))]
+
+
+@pyuvm.test()
+class SourceExampleTest(PostingTest):
+    """DF-07, the example of the source: a chain of two FastRegister requests and a Send."""
+
+    async def scenario(self) -> None:
+        qp = await self.qp()
+        mark = self.mark
+        region: dict[str, Any] = {"token": 0x11, "length": 4096, "defer": True}
+
+        # 1. The consumer posts the first fast-register with the DEFER flag, and NdkFastRegister
+        #    returns STATUS_SUCCESS.
+        first = qp.make(Opcode.FAST_REGISTER, **region)
+        assert await qp.post(first) == Cause.NONE
+        await self.demand_nothing(qp, mark)
+
+        # 2. Again, the second fast-register is posted with the DEFER flag set, but now
+        #    NdkFastRegister returns a failure status. In this case the consumer will not post the
+        #    Send request.
+        second = qp.make(Opcode.FAST_REGISTER, segments=[Segment(), Segment()], defer=True)
+        resp, cause = await qp.queue(second)
+        assert (resp, cause) == (SLVERR, Cause.TOO_MANY_SEGMENTS)
+
+        # 3. When returning the inline failure for the second call, the provider makes sure that all
+        #    requests that were not indicated before (the first fast-register in this case) are
+        #    indicated to the hardware for processing.
+        await self.rest()
+        self.demand_beats(qp, [first], mark)
+
+        # 4. Because the first call succeeded, a completion must be generated to the CQ.
+        (result,) = await qp.cq.wait_results(1)
+        assert (result.request_context, result.status) == (first.context, OK)
+
+        # 5. Because the second call failed inline, no completion must be generated to the CQ.
+        await self.harness.cycles(500)
+        assert await qp.cq.update_consumer_index() == (0, 0)
+        assert qp.cq.get_cq_results() == []
+        state = await qp.cq.query()
+        assert state.prod == state.cons == state.alloc == 1 and state.credits == 0
 
 
 @pyuvm.test()

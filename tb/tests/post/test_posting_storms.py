@@ -23,13 +23,15 @@ from tb.env.harness.harness import Channel
 from tb.env.harness.records import DoorbellResponse
 from tb.env.host.qp import Qp
 from tb.tests.common.posting import OK
-from tb.tests.common.report_times import LEAD, SOON
 from tb.tests.common.taking import TAKEN, TakingTest
 from tb.tests.common.windowing import ZONE, WindowTest
 
 # Small queues hold too few completions to stall those that come behind.
 BUILD = "engine"
 
+LEAD = 200  # cycles from setting a trial up to its first report
+#: Cycles in which a post is answered on an engine that does little else.
+SOON = 16
 #: Completions that wait in front of memory, at most.
 _ROOM = 24
 

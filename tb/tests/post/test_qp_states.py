@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""States of queue pairs: every command in every state; what sets or clears a bit of one number does
-so for this one alone, and in the cycle in which another one changes, too; commands that meet
-connection events and failures of other queue pairs in each cycle (DF-15, ISO-02).
+"""States of queue pairs: what sets or clears a bit of one number does so for this one alone, and in
+the cycle in which another one changes, too; commands that meet connection events and failures of
+other queue pairs in each cycle (DF-15, ISO-02). Every command in every state is the subject of
+test_tour_deferral.DeferralChainsTour.
 """
 
 from __future__ import annotations
@@ -34,111 +35,7 @@ N, C, P, D, E, X = (
     QpState.ERROR,
     QpState.DESTROYING,
 )
-STATES = (N, C, P, D, E)
 UP = (C, P)
-BAD = Result.BAD_STATE
-#: Command and its first argument: what becomes of STATES; a result: no change.
-TABLE: tuple[tuple[Cmd, int, tuple[QpState | Result, ...]], ...] = (
-    (Cmd.CONNECT_QP, 0x777, (C, BAD, BAD, BAD, BAD)),
-    (Cmd.SET_QP_STATE, N, (BAD, BAD, BAD, N, N)),
-    (Cmd.SET_QP_STATE, P, (BAD, P, BAD, BAD, BAD)),
-    (Cmd.SET_QP_STATE, D, (BAD, D, D, BAD, BAD)),
-    *((Cmd.SET_QP_STATE, n, (BAD,) * 5) for n in (0, 2, 5, 6, 7, 15)),
-    (Cmd.FLUSH_QP, 0, (BAD, E, E, D, E)),
-    (Cmd.QUERY_QP, 0, STATES),
-    (Cmd.MODIFY_QP, 0, STATES),
-    (Cmd.DESTROY_QP, 0, (QpState.FREE,) * 5),
-)
-
-
-@pyuvm.test()
-class StatesTest(PostingTest):
-    """Every state with every command, a post and a connection event: result, next state, terminate
-    requests.
-    """
-
-    async def scenario(self) -> None:
-        qp = await self.idle_qp()
-        for number, state in enumerate(STATES):
-            for code, argument, row in TABLE:
-                await self.bring(qp, state)
-                await self.command(qp, state, code, argument, row[number])
-                await qp.create()
-            for act in (self.post, self.connection_ends):
-                await self.bring(qp, state)
-                await act(qp, state)
-                await qp.destroy()
-                await qp.create()
-        await self.destroying(qp)
-
-    async def bring(self, qp: Qp, state: QpState) -> None:
-        """Brings a fresh QP into a state."""
-        if state != N:
-            await qp.connect(qp.number ^ 1)
-        if state == E:
-            await qp.flush()
-        elif state in (P, D):
-            assert await qp.set_state(state) == Result.OK
-        await self.rest(16)
-
-    async def command(
-        self, qp: Qp, state: QpState, code: Cmd, argument: int, outcome: QpState | Result
-    ) -> None:
-        """One command in one state; the QP is destroyed."""
-        mark, before = self.mark, await qp.query()
-        result = await self.result(code, qp.number, int(argument), 0, 0, 0, 0)
-        what = f"{code.name}({int(argument)}) in {state.name}"
-        after = state if isinstance(outcome, Result) else outcome
-        assert result == (outcome if isinstance(outcome, Result) else Result.OK), what
-        await self.rest(16)
-        told = [] if state not in UP or after in UP else [E if after == QpState.FREE else after]
-        assert self.terms(mark) == [(qp.number, int(new)) for new in told], what
-        if after != QpState.FREE:
-            found = await qp.query()
-            assert found.state == after, what
-            assert result == Result.OK or found == before, what
-            await qp.destroy()
-        for other in (Cmd.QUERY_QP, Cmd.DESTROY_QP, Cmd.FLUSH_QP, Cmd.CONNECT_QP):
-            assert await self.result(other, qp.number, 0) == Result.NO_OBJECT
-        assert await qp.post(self.write_post(qp)) == Cause.NO_QP
-
-    async def connection_ends(self, qp: Qp, state: QpState) -> None:
-        mark = self.mark
-        self.env.transport.disconnect(qp.number)
-        await self.rest(16)
-        assert (await qp.query()).state == (D if state in UP else state)
-        assert self.terms(mark) == ([(qp.number, D)] if state in UP else [])
-
-    async def post(self, qp: Qp, state: QpState) -> None:
-        post = self.local_post(qp)
-        assert await qp.post(post) == (Cause.NONE if state == C else Cause.NOT_CONNECTED)
-        assert (await qp.query()).state == state
-        await self.demand_results(qp, [post] if state == C else [], *([OK] * (state == C)))
-
-    async def destroying(self, qp: Qp) -> None:
-        """DESTROYING answers to a query and a destroy, and ends with its last report."""
-        await self.bring(qp, C)
-        await self.accept(qp, [self.write_post(qp)])
-        await self.rest(16)
-        assert await qp.destroy(wait=False) == Result.PENDING
-        await self.rest(16)
-        assert self.terms()[-1] == (qp.number, E)
-        mark = self.mark
-        assert (await qp.query()).state == X
-        for code in (Cmd.MODIFY_QP, Cmd.CONNECT_QP, Cmd.SET_QP_STATE, Cmd.FLUSH_QP):
-            result = await self.result(code, qp.number, 1, 0, 0, 0, 0)
-            assert result in (Result.NO_OBJECT, Result.BAD_STATE), code
-        assert await self.result(Cmd.CREATE_QP, qp.number, 0, 0, 0, 1 << 16, 0) == Result.EXISTS
-        assert await qp.post(self.write_post(qp)) == Cause.NO_QP
-        self.env.transport.disconnect(qp.number)
-        await self.rest(16)
-        assert (await qp.query()).state == X
-        assert await qp.destroy(wait=False) == Result.PENDING
-        self.report(qp)
-        await self.rest(16)
-        assert await qp.destroy(wait=False) == Result.OK
-        assert self.terms(mark) == []
-        assert len(qp.cq.get_cq_results()) > 0
 
 
 def turns(qps: list[Qp]) -> Iterator[tuple[Qp, Qp | None, int]]:

@@ -12,11 +12,11 @@ from tb.env.defs import Cause, Cmd, CqeStatus, QpState
 from tb.env.harness.harness import Channel
 from tb.env.harness.records import DoorbellResponse, RecvDone
 from tb.env.host.qp import Qp
-from tb.tests.common.report_times import LEAD
 from tb.tests.common.taking import TakingTest
 
 BUILD = ["engine", "engine_small", "engine_deep"]
 
+LEAD = 200  # cycles from setting a trial up to its first report
 #: Statuses of the reports: those that fail change nothing any more, as the others.
 STATUSES = (CqeStatus.SUCCESS, CqeStatus.CANCELED, CqeStatus.TRANSPORT_ERROR)
 #: Cycles of a command that holds back receive posts ("some tens of cycles", receive.md).

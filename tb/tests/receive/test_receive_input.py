@@ -10,8 +10,9 @@ from collections.abc import Iterable
 
 import pyuvm
 
-from tb.env.defs import Cause
+from tb.env.defs import Cause, Kind
 from tb.env.harness.records import Interrupt, MemWrite, TermRequest, Trace
+from tb.env.host.driver import LogEntry
 from tb.env.host.qp import Qp
 from tb.tests.common.taking import REFUSED, TAKEN, TakingTest, Want, canceled
 
@@ -42,7 +43,7 @@ class TransportInputTest(TakingTest):
 
     async def logged(self, cause: Cause, qp: int, detail: int = 0) -> None:
         """The error log holds this entry."""
-        found, wanted = await self.env.host.read_log(), self.log_of(cause, qp, detail)
+        found, wanted = await self.env.host.read_log(), LogEntry(cause, Kind.QP, qp, detail)
         assert found == [wanted], f"{found} instead of {wanted}"
 
 

@@ -12,9 +12,9 @@ import pyuvm
 
 from tb.env.base_test import CarillonTest
 from tb.env.defs import CqeStatus, Scatter
-from tb.env.harness.harness import Channel
 from tb.env.host.consumer import Habits
 from tb.sequences import find
+from tb.tests.common.soaking import stall_everything
 
 BUILD = ["engine", "engine_small", "engine_least", "engine_deep"]
 SEEDS = [1, 2]
@@ -94,12 +94,7 @@ class ReceiveStallsTest(ReceivingTest):
     """Every channel stalls at random, the memory is slow."""
 
     async def scenario(self) -> None:
-        env, rng = self.env, self.rng("test")
-        for agent in env.agents:
-            agent.stall(rng.choice((0.0, 0.2, 0.5, 0.9)), env.seed)
-        for slow in (Channel.MEM_AW, Channel.MEM_W, Channel.MEM_B):
-            env.harness.stall(slow, rng.choice((0.0, 0.3)))
-        env.mem.latency(5, 200, env.seed)
+        stall_everything(self.env, self.rng("test"))
         await self.traffic(actions=0.01, garbage=0.1, stalls=0.5)
 
 

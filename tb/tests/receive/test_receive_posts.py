@@ -1,29 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
 """Receive posts: what each is answered, on a QP's own queue and on an SRQ (SRQ-01, SRQ-12, SRQ-15,
-SRQ-19). Segments and regions are in test_receive_segments.py.
+SRQ-19); segments and the regions that they name: order, keys, zones, rights; registration.
 """
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from itertools import combinations
+from functools import partial
+from itertools import combinations, product
 from typing import Any, NamedTuple
 
 import pyuvm
 
 from models.post.post import Segment
 from models.receive.receive_post import RESERVED, RecvPost
-from tb.env.defs import Cause, CqStatus, PageReg, QpState, Result, Right
+from tb.env.defs import Cause, Cmd, CqStatus, PageReg, QpState, Result, Right
 from tb.env.host.qp import Qp
 from tb.env.host.recv import ReceiveQueue, Srq, posted
 from tb.env.host.regions import Region
 from tb.tests.common.posting import OK
-from tb.tests.common.receive_posts import ReceivePostTest
+from tb.tests.common.receive_segments import ZONE, SegmentTest
+from tb.tests.common.taking import NOT_READY, TakingTest
 
 BUILD = ["engine", "engine_small"]
 
 FULL = (1 << 64) - 1
-ZONE = 0x5A
+TOP = 1 << 64
+LONGEST = (1 << 48) - 1
+M32 = (1 << 32) - 1
 
 
 class Fault(NamedTuple):
@@ -67,7 +72,7 @@ SITUATIONS: tuple[tuple[str, ...], ...] = (
 
 
 @pyuvm.test()
-class ReturnCodesTest(ReceivePostTest):
+class ReturnCodesTest(TakingTest):
     """SRQ-15: each fault alone, and every two of them together; nothing else happens: the QP's
     request that is held stays so (DF-10), and leaves receives alone.
     """
@@ -83,13 +88,16 @@ class ReturnCodesTest(ReceivePostTest):
         }
         srq = await self.env.host.create_srq(size=1, zone=ZONE)
         await self.matrix(srq, ())
-        await self.fill(srq, 1)
+        await self.supply(srq, 1, 0)
         await self.matrix(srq, ("full",))
         for faults in SITUATIONS:
             qp, others = await self.situation(faults)
             await self.matrix(qp, faults)
+            if faults == ("full", "cq"):
+                # Nor is the buffer taken that is there (CQ-17).
+                assert await self.code(qp, 0) == NOT_READY
             if {"state", "full"} <= set(faults):
-                self.receiver.report(qp.number)
+                self.settle(qp)
             await self.rest(32)
             for one in (qp, *others):
                 await one.destroy()
@@ -99,7 +107,7 @@ class ReturnCodesTest(ReceivePostTest):
         qp = await self.qp(log2=2, recv_depth=2, zone=ZONE)
         held, mark = await self.hold(qp, 1), self.mark
         posts = await self.accept_recv(qp, [self.good(qp), self.good(qp)])
-        await self.consume(qp, posts, [48, 0])
+        await self.serve(qp, [post.context for post in posts], [48, 0])
         assert self.beats(qp, mark) == []
         assert await qp.post(replace(self.write_post(qp), opcode=0)) == Cause.BAD_OPCODE
         await self.rest()
@@ -120,11 +128,11 @@ class ReturnCodesTest(ReceivePostTest):
         if holds:
             await self.hold(qp, 1)
         if "full" in faults:
-            await self.fill(qp, 1)
+            await self.supply(qp, 1, 0)
             if "state" in faults:
-                await self.take(qp)
+                await self.take(qp, 0)
         else:
-            await self.fill(other, 1)
+            await self.supply(other, 1, 0)
         if "cq" in faults:
             # The entry of this one cannot be written.
             self.env.mem.fail(cq=qp.cq.number)
@@ -133,7 +141,7 @@ class ReturnCodesTest(ReceivePostTest):
             await self.rest(32)
             assert (await qp.cq.query()).status == CqStatus.INTERNAL_ERROR
         elif "credit" in faults and not holds:
-            await self.fill(other, 1)
+            await self.supply(other, 1, 0)
         if "state" in faults:
             await qp.flush()
         return qp, [other]
@@ -196,165 +204,183 @@ class ReturnCodesTest(ReceivePostTest):
 
 
 @pyuvm.test()
-class FieldsTest(ReceivePostTest):
-    """Each reserved bit, each number of segments, unused slots with anything; cookies and slots
-    come back bit by bit (SRQ-01, SRQ-04).
-    """
+class FieldsTest(TakingTest):
+    """Each reserved bit, and each number of segments that there cannot be (SRQ-01)."""
+
+    allow = ("no_posts", "no_receives")
 
     async def scenario(self) -> None:
-        host = self.env.host
-        config = self.config
-        srq = await host.create_srq()
-        own = await self.qp(recv_depth=1 << config.rq_log2)
-        user = await self.qp(srq=srq)
-        region = await host.register(1 << 20)
-        queues: tuple[tuple[ReceiveQueue, Qp], ...] = ((own, own), (srq, user))
-        for queue, qp in queues:
+        own, srq = await self.own(), await self.env.host.create_srq()
+        bits = [bit for bit in range(64) if RESERVED >> bit & 1]
+        assert bits == [*range(8), *range(16, 32), *range(48, 64)]
+        for queue in (own, srq):
             post = queue.make_recv()
-            bits = [bit for bit in range(64) if RESERVED >> bit & 1]
-            assert bits == [*range(8), *range(16, 32), *range(48, 64)]
             cases = [(replace(post, reserved=1 << bit), Cause.RESERVED_BITS) for bit in bits]
             many = Cause.TOO_MANY_SEGMENTS
             cases += [(replace(post, num_segments=n), many) for n in range(4, 256)]
             await self.causes(queue, cases)
-            junk = (1 << 128) - 1
-            for count in range(4):
-                for cookie in (0, FULL, FULL, 1, 1 << 63, 0x0123_4567_89AB_CDEF):
-                    segments = [region.segment(0x1357 * k + count, 0x40 + k) for k in range(count)]
-                    post = queue.make_recv(segments, cookie)
-                    slots = (*post.slots[:count], *[junk] * (3 - count))
-                    post = replace(post, slots=slots)  # type: ignore[arg-type]
-                    await self.accept_recv(queue, [post])
-                    assert (await self.filled(qp, post)).srq == (queue is srq)
-        # Every bit of a cookie and of a slot's address alone.
-        whole = await host.register((1 << 48) - 1, base=0)
-        high = await host.register(1 << 47, base=(1 << 64) - (1 << 47))
-        for bit in range(64):
-            address = 1 << bit
-            segment = Segment(address, 1, whole.key) if bit < 48 else high.segment(bit, 1)
-            post = own.make_recv([segment], 1 << bit)
-            if bit == 47:
-                post = own.make_recv([Segment(address - 1, 1 << 31, whole.key)], 1 << bit)
-            await self.accept_recv(own, [post])
-            await self.filled(own, post)
-        await self.remove(own, user)
 
 
 @pyuvm.test()
-class StatesTest(ReceivePostTest):
-    """SRQ-19, SRQ-12: a post to a QP in each of its states, and to an SRQ that it uses or not."""
-
-    #: State of the QP: the answer of its own queue, and that of a QP that uses an SRQ.
-    TABLE = (
-        (QpState.IDLE, Cause.NONE, Cause.BAD_STATE),
-        (QpState.CONNECTED, Cause.NONE, Cause.BAD_STATE),
-        (QpState.DISCONNECT_PENDING, Cause.NONE, Cause.BAD_STATE),
-        (QpState.DISCONNECTED, Cause.BAD_STATE, Cause.BAD_STATE),
-        (QpState.ERROR, Cause.BAD_STATE, Cause.BAD_STATE),
-        (QpState.DESTROYING, Cause.NO_QP, Cause.NO_QP),
-        (QpState.FREE, Cause.NO_QP, Cause.NO_QP),
-    )
-
-    async def scenario(self) -> None:
-        host = self.env.host
-        for state, own, shared in self.TABLE:
-            srq = await host.create_srq(size=2)
-            for cause, options in ((own, {"recv_depth": 2}), (shared, {"srq": srq})):
-                qp = await self.idle_qp(log2=3, **options)
-                await self.to_state(qp, state)
-                post = qp.make_recv()
-                answer = await qp.queue_recv(post)
-                assert answer == (2 if cause else 0, cause), f"{state.name}: {answer}"
-                # An SRQ takes posts whatever becomes of the QPs that use it.
-                assert (await srq.post_recv()).accepted
-                await self.leave(qp, state)
-            assert (await srq.post_recv()).cause == Cause.QUEUE_FULL
-            await srq.free()
-
-    async def to_state(self, qp: Qp, state: QpState) -> None:
-        """A fresh QP; DESTROYING leaves a request outstanding."""
-        if state == QpState.FREE:
-            await qp.destroy()
-            return
-        if state != QpState.IDLE:
-            await qp.connect(qp.number ^ 1)
-        match state:
-            case QpState.ERROR:
-                await qp.flush()
-            case QpState.DESTROYING:
-                await self.accept(qp, [self.write_post(qp)])
-                await self.rest(16)
-                assert await qp.destroy(wait=False) == Result.PENDING
-            case QpState.DISCONNECT_PENDING | QpState.DISCONNECTED:
-                assert await qp.set_state(state) == Result.OK
-        assert (await qp.query()).state == state
-
-    async def leave(self, qp: Qp, state: QpState) -> None:
-        if state == QpState.DESTROYING:
-            self.report(qp)
-            await self.rest(16)
-        if state != QpState.FREE:
-            await qp.destroy()
-        await self.rest(16)
-        qp.cq.get_cq_results()
-        await qp.cq.destroy()
-
-
-@pyuvm.test()
-class ReceiveCreditsTest(ReceivePostTest):
-    """CQ-17: a post on a QP's own queue takes one entry of the receive CQ, refused ones none, posts
-    to an SRQ none; NO_CREDIT exactly when there is no entry, whoever took them. QUEUE_FULL exactly
-    at the depth of an own queue, the least and the largest.
+class StatesTest(TakingTest):
+    """SRQ-12, SRQ-19: a QP that uses an SRQ has no queue of its own, in no state; the SRQ takes
+    posts whatever becomes of its users. Own queues: test_qp_states.EveryStateTest.
     """
 
     async def scenario(self) -> None:
+        srq, (qp,) = await self.shared(1)
+        steps: tuple[Callable[[], Awaitable[object]], ...] = (
+            qp.query,
+            partial(qp.set_state, QpState.DISCONNECT_PENDING),
+            partial(qp.set_state, QpState.DISCONNECTED),
+            qp.reset,
+            partial(qp.connect, 1),
+            qp.flush,
+        )
+        for n, step in enumerate(steps):
+            await step()
+            assert (await qp.post_recv()).cause == Cause.BAD_STATE
+            full = n >= 1 << self.config.srq_log2
+            assert (await srq.post_recv()).cause == (Cause.QUEUE_FULL if full else Cause.NONE)
+
+
+# -- segments --------------------------------------------------------------------------------------
+
+
+@pyuvm.test()
+class VectorOrderTest(SegmentTest):
+    """The first failing segment in vector order counts, whatever is behind it; a segment without
+    bytes and a slot that is not used are not checked.
+    """
+
+    async def scenario(self) -> None:
+        await self.setup()
         host = self.env.host
-        for depth in (0, 1 << self.config.rq_log2):
-            qp = await self.qp(recv_depth=depth, log2=5)
-            posts = await self.fill(qp, depth)
-            assert (await qp.post_recv()).cause == Cause.QUEUE_FULL
-            await self.consume(qp, posts)
-            await self.remove(qp)
-        first = await self.qp(log2=2, recv_depth=4)
-        second = await self.qp(share=first, recv_depth=4)
-        cq = first.cq
-        none = (2, Cause.NO_CREDIT)
-        # Back to back, two QPs and two kinds of requests on one CQ.
-        sends = [self.write_post(first), self.write_post(first)]
-        receives = [first.make_recv(), second.make_recv()]
-        answers = [
-            first.queue(sends[0]),
-            first.queue_recv(receives[0]),
-            second.queue_recv(replace(receives[1], reserved=1)),
-            second.queue_recv(receives[1]),
-            first.queue_recv(replace(receives[0], num_segments=4)),
-            first.queue(sends[1]),
-            second.queue_recv(second.make_recv()),
-            first.queue_recv(first.make_recv()),
-            second.queue(self.write_post(second)),
-        ]
-        reserved, many = (2, Cause.RESERVED_BITS), (2, Cause.TOO_MANY_SEGMENTS)
-        wanted = [(0, 0), (0, 0), reserved, (0, 0), many, (0, 0), none, none, none]
-        assert [await answer for answer in answers] == wanted
-        assert (await cq.query()).credits == 4
-        srq = await host.create_srq(size=4)
-        await self.fill(srq, 4)
-        # An entry comes back when the consumer says that it has polled it.
-        await self.take(second)
-        self.receiver.report(second.number)
-        result = await cq.wait_results(1)
-        assert result[0].request_context == receives[1].context
-        assert (await second.post_recv()).cause == Cause.NO_CREDIT
-        await cq.update_consumer_index()
-        extra = [second.make_recv(), second.make_recv()]
-        pair = [await answer for answer in second.queue_recv_many(extra)]
-        assert pair == [(0, 0), none]
-        await self.take(first)
-        self.receiver.report(first.number)
-        await self.demand_received(first, receives[:1])
-        await self.rest()
-        self.report(first, 0, 0)
-        await self.demand_results(first, sends, OK)
-        await self.consume(second, extra[:1])
-        assert (await cq.query()).credits == 0
-        await self.remove(first, second)
+        good = await host.register(64, zone=ZONE)
+        alien = await host.register(64, zone=ZONE ^ 0x8000, rights=Right.REMOTE_READ)
+        closed = await host.register(64, zone=ZONE, rights=Right.REMOTE_READ)
+        #: A segment, and what it is answered.
+        kinds = (
+            (good.segment(), Cause.NONE),
+            (Segment(TOP - 1, 0, M32), Cause.NONE),
+            (Segment(closed.base, 0, closed.key), Cause.NONE),
+            (Segment(good.base, 1, good.key + 0x1000), Cause.BAD_REGION),
+            (alien.segment(1, 64), Cause.BAD_ZONE),
+            (closed.segment(1, 64), Cause.NO_LOCAL_WRITE),
+            (good.segment(1, 64), Cause.BAD_RANGE),
+        )
+        for count in range(4):
+            cases = []
+            for chosen in product(kinds, repeat=count):
+                first = next((cause for _, cause in chosen if cause), Cause.NONE)
+                cases.append(([segment for segment, _ in chosen], first))
+            await self.judge(cases)
+        # What lies in unused slots does not count.
+        for queue, legal in self.targets:
+            bad = queue.make_recv([kinds[3][0]] * 3)
+            for count in range(4):
+                post = type(bad)(bad.number, count, 5, bad.slots)
+                cause = Cause.BAD_REGION if count else legal
+                assert await queue.queue_recv(post) == (2, cause)
+        # Without bytes: accepted, and the next segment is filled.
+        own = await self.qp(recv_depth=1, zone=ZONE, log2=2)
+        for place in range(3):
+            segments = [good.segment(0, 8)] * 3
+            segments[place] = Segment(TOP - 1, 0, M32)
+            (post,) = await self.accept_recv(own, [own.make_recv(segments)])
+            await self.filled(own, post, 16)
+
+
+@pyuvm.test()
+class RightsTest(SegmentTest):
+    """Every bit of a zone and every set of rights."""
+
+    async def scenario(self) -> None:
+        await self.setup()
+        zones = (ZONE, *(ZONE ^ 1 << bit for bit in range(16)), ZONE ^ 0xFFFF, 0)
+        cases = [(z, Right.LOCAL_WRITE, Cause.BAD_ZONE if z != ZONE else Cause.NONE) for z in zones]
+        for rights in map(Right, (*range(4), 5, 7)):  # remote write asks for local write
+            cause = Cause.NONE if rights & Right.LOCAL_WRITE else Cause.NO_LOCAL_WRITE
+            cases.append((ZONE, rights, cause))
+        for zone, rights, cause in cases:
+            region = await self.env.host.register(8, number=0, zone=zone, rights=rights)
+            beyond = ([region.segment(1, 8)], cause or Cause.BAD_RANGE)
+            await self.judge([([region.segment()], cause), beyond])
+            await region.deregister()
+
+
+@pyuvm.test()
+class KeysTest(SegmentTest):
+    """A key is good for one registration: not before, not after, not for another region; what was
+    posted before the end of its region stays posted.
+    """
+
+    async def scenario(self) -> None:
+        await self.setup()
+        host = self.env.host
+        count = self.config.num_mr
+        own = await self.qp(recv_depth=2, zone=ZONE, log2=3)
+        number = count - 1
+        base = host.env.memory.allocate(64)
+        old: list[int] = []
+        for life in range(1, 6):
+            key = number | life << 12
+            other = Segment(base, 8, key)
+            await self.judge([([other], Cause.BAD_REGION)])
+            region = await host.register(64, number=number, base=base, zone=ZONE)
+            assert region.key == key
+            assert (await region.query()).key == key
+            cases = [([other], Cause.NONE)]
+            wrong = {key ^ 1 << bit for bit in range(32)} | {0, M32, number, *old}
+            cases += [([Segment(base, 8, k)], Cause.BAD_REGION) for k in sorted(wrong)]
+            await self.judge(cases)
+            posts = await self.accept_recv(own, [own.make_recv([region.segment()])] * 2)
+            await self.filled(own, posts[0])
+            await region.deregister()
+            old.append(key)
+            await self.judge([([other], Cause.BAD_REGION)])
+            assert (await own.post_recv([other])).cause == Cause.BAD_REGION
+            # The second buffer is taken when its region is gone.
+            await self.filled(own, posts[1])
+        # Another region in its place, with the same number: another zone, and it counts.
+        region = await host.register(8, number=number, base=0, zone=0)
+        await self.judge([([Segment(0, 1, region.key)], Cause.BAD_ZONE)])
+        await self.judge([([Segment(base, 8, k)], Cause.BAD_REGION) for k in old])
+
+
+@pyuvm.test()
+class RegionCommandsTest(SegmentTest):
+    """The shortest and the longest region, at both ends of the address space; regions that end with
+    it, and 2^k bytes behind it for each k; rights that there cannot be. A query tells what was
+    registered; refused registrations use no key.
+    """
+
+    allow = ("no_traffic", "no_posts", "no_receives")
+
+    async def scenario(self) -> None:
+        for rights in (4, 6):  # remote write, and no local write
+            answer = await self.result(Cmd.REGISTER_MR, 1, 0, 0, 8, 0, rights << 16)
+            assert answer == Result.BAD_FLAG
+        lives = 0
+        for base, length, result in (
+            *((TOP - (1 << k), 1 << k, Result.OK) for k in range(48)),
+            *((TOP - 1, (1 << k) + 1, Result.BAD_RANGE) for k in range(48)),
+            *((0, 0, Result.BAD_RANGE), (TOP - 1, 0, Result.BAD_RANGE), (0, 1, Result.OK)),
+            *((TOP - 1, 1, Result.OK), (TOP - 1, 2, Result.BAD_RANGE)),
+            *((TOP - 2, 2, Result.OK), (TOP - 2, 3, Result.BAD_RANGE)),
+            *((0, LONGEST, Result.OK), (TOP - LONGEST, LONGEST, Result.OK)),
+            *((TOP - LONGEST + 1, LONGEST, Result.BAD_RANGE), (1, 1 << 47, Result.OK)),
+            *((TOP - (1 << 32), 1 << 32, Result.OK), (TOP - 1, LONGEST, Result.BAD_RANGE)),
+            *((TOP - (1 << 32), (1 << 32) + 1, Result.BAD_RANGE), (1 << 63, 1 << 47, Result.OK)),
+        ):
+            words = (base & M32, base >> 32, length & M32, length >> 32, 1 << 16)
+            assert await self.result(Cmd.REGISTER_MR, 1, *words) == result, (base, length)
+            if result == Result.OK:
+                outs = (await self.env.host.command(Cmd.QUERY_MR, 1)).outs
+                assert outs[1:6] == words
+                assert await self.result(Cmd.DEREGISTER_MR, 1) == Result.OK
+                lives += 1
+            else:
+                assert await self.result(Cmd.QUERY_MR, 1) == Result.NO_OBJECT
+        region = await self.env.host.register(1, number=1)
+        assert region.key == 1 | lives + 1 << 12

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Turns of the receive side (ISO-04): sends and receives complete by turns, flushes and reports,
-flushes and requests go on side by side, each in bounded time; failures of two QPs in one cycle
-(SRQ-18, SRQ-19).
+flushes and requests go on side by side, each in bounded time; how many are in flight (SRQ-10).
 """
 
 from __future__ import annotations
@@ -11,47 +10,19 @@ from itertools import pairwise
 
 import pyuvm
 
-from tb.env.defs import QpState, TraceOp
+from tb.env.defs import TraceOp
 from tb.env.harness.harness import Channel
-from tb.env.harness.records import RecvDone, Trace
+from tb.env.harness.records import RecvDone, RecvRequest, ScatterAnswer, Trace
 from tb.env.host.qp import Qp
-from tb.tests.common.posting import FAILED
-from tb.tests.common.taking import (
-    LENGTH,
-    LENGTH_ERROR,
-    NOT_READY,
-    REFUSED,
-    TOO_LONG,
-    TakingTest,
-    Want,
-    canceled,
-)
+from tb.tests.common.taking import NOT_READY, REFUSED, TAKEN, TakingTest, Want, canceled
 
 BUILD = ["engine", "engine_small"]
 
 LEAD = 64  # cycles from setting a trial up to its centre
 
 
-class TurnsTest(TakingTest):
-    def completed_at(self, op: TraceOp, qps: Sequence[Qp], since: int) -> list[int]:
-        """Cycles of the completions of these QPs, sends' or receives'."""
-        numbers = {qp.number for qp in qps}
-        return [t.cycle for t in self.of(Trace, since) if t.op == op and t.cq in numbers]
-
-    async def all_flushed(
-        self, cookies: dict[Qp, list[int]], since: int, last: int, by: str
-    ) -> None:
-        """All buffers of these QPs completed before ``last``; they are connected again."""
-        over = self.completed_at(TraceOp.RECEIVE, list(cookies), since)
-        assert len(over) == self.depth * len(cookies)
-        assert over[-1] < last, f"the flushes waited for the {by} to end"
-        for qp, found in cookies.items():
-            await self.demand(qp, canceled(found))
-            await self.reconnect(qp)
-
-
 @pyuvm.test()
-class SharedPathTest(TurnsTest):
+class SharedPathTest(TakingTest):
     """Completions of sends and of receives that are always ready share the path: of either at most
     two go before one of the other, whichever began. Class: one side goes first whenever it can.
     """
@@ -101,78 +72,81 @@ class SharedPathTest(TurnsTest):
 
 
 @pyuvm.test()
-class FlushBesideReportsTest(TurnsTest):
-    """Reports in every cycle, good ones and such that are refused, beside QPs that are flushed, one
-    or many: a report waits for one flushed buffer at most, and the flushes are over meanwhile.
-    Class: the engine's own reports or the transport's go first whenever they can.
+class FlushBesideOthersTest(TakingTest):
+    """Reports in every cycle, good ones and such that are refused, and then requests in every
+    cycle, beside QPs that are flushed, one or many: each waits for one flushed buffer at most, and
+    the flushes are over meanwhile. Class: the engine's own reports, the transport's or requests go
+    first whenever they can, or wait for a cycle without another.
     """
 
-    #: Cycles from a report that is taken to the next one: one flushed buffer may come between.
-    gap = 2
-    #: Cycles of a flushed buffer, if its QP alone is flushed.
-    each = 12
-
-    async def scenario(self) -> None:
-        other, *qps = [await self.own() for _ in range(min(8, self.config.num_qp))]
-        for flushed in (qps[:1], qps, qps[-1:], qps):
-            cookies = {qp: await self.supply(qp, self.depth) for qp in flushed}
-            theirs = await self.supply(other, self.most)
-            await self.take(other, *[1] * self.most)
-            await self.rest()
-            mark, at = self.mark, self.harness.cycle + LEAD
-            for qp in flushed:
-                self.env.conn.send(qp.number, at_cycle=at)
-            count = self.each * self.depth * len(flushed)
-            for n in range(count):
-                if n % (count // self.most) == 0 and self.tags[other.number]:
-                    self.settle(other, at=at)
-                else:
-                    # No tag of its QP.
-                    self.env.rdone.send(other.number, 1 << 15, at_cycle=at)
-            await self.rest()
-            taken = [record.cycle for record in self.of(RecvDone, mark)]
-            waited = max(b - a for a, b in pairwise(taken))
-            assert waited <= self.gap, f"a report waited {waited} cycles"
-            await self.all_flushed(cookies, mark, taken[-1], "reports")
-            await self.demand(other, [Want(cookie, 1) for cookie in theirs])
-            await self.env.host.read_log()
-
-
-@pyuvm.test()
-class RequestsBesideFlushesTest(TurnsTest):
-    """Requests in every cycle beside as many QPs as there are that are flushed: each request waits
-    for one flushed buffer at most and is answered, and all flushes are over meanwhile. Class:
-    flushes go before requests whenever they can, or wait for a cycle without one.
-    """
-
-    #: Cycles from a request that is taken to the next one: one flushed buffer may come between.
+    #: Cycles from what is taken to the next one: one flushed buffer may come between.
     gap = 2
     #: Cycles of an answer behind its request.
     latency = 8
 
     async def scenario(self) -> None:
-        qps = [await self.own() for _ in range(min(8, self.config.num_qp))]
-        asked, *flushed = qps
-        count = 8 * self.depth * len(flushed)
+        self.other, *qps = [await self.own() for _ in range(min(8, self.config.num_qp))]
+        for flushed in (qps[:1], qps, qps[-1:], qps):
+            await self.beside_reports(flushed)
         for _ in range(2):
-            cookies = {qp: await self.supply(qp, self.depth) for qp in flushed}
-            await self.rest()
-            mark, at = self.mark, self.harness.cycle + LEAD
-            pending = self.ask(asked, *[1] * count, at=at)
-            for qp in flushed:
-                self.env.conn.send(qp.number, at_cycle=at + 8)
-            await self.answers(pending, NOT_READY)
-            await self.rest()
-            requests, answers = self.asked_at(mark), self.answered_at(mark)
-            gaps = [b - a for a, b in pairwise(requests)]
-            assert max(gaps) <= self.gap, f"a request waited {max(gaps)} cycles"
-            waits = [b - a for a, b in zip(requests, answers, strict=True)]
-            assert max(waits) <= self.latency, f"an answer after {max(waits)} cycles"
-            await self.all_flushed(cookies, mark, requests[-1], "requests")
+            await self.beside_requests(qps)
+
+    async def flushed(self, qps: Sequence[Qp], late: int) -> dict[Qp, list[int]]:
+        """Connections of these are to end so late; their buffers."""
+        cookies = {qp: await self.supply(qp, self.depth) for qp in qps}
+        await self.rest()
+        self.begin, self.at = self.mark, self.harness.cycle + LEAD
+        for qp in qps:
+            self.env.conn.send(qp.number, at_cycle=self.at + late)
+        return cookies
+
+    async def over(self, cookies: dict[Qp, list[int]], taken: list[int], what: str) -> None:
+        """Each of these was taken in time; all buffers completed before the last one, and the QPs
+        are connected again.
+        """
+        waited = max(b - a for a, b in pairwise(taken))
+        assert waited <= self.gap, f"a {what} waited {waited} cycles"
+        flushed = {qp.number for qp in cookies}
+        steps = [t for t in self.of(Trace, self.begin) if t.op == TraceOp.RECEIVE]
+        over = [t.cycle for t in steps if t.cq in flushed]
+        assert len(over) == self.depth * len(cookies)
+        assert over[-1] < taken[-1], f"the flushes waited for the {what}s to end"
+        for qp, found in cookies.items():
+            await self.demand(qp, canceled(found))
+            await self.reconnect(qp)
+
+    async def beside_reports(self, qps: Sequence[Qp]) -> None:
+        other = self.other
+        theirs = await self.supply(other, self.most)
+        await self.take(other, *[1] * self.most)
+        cookies = await self.flushed(qps, 0)
+        count = 12 * self.depth * len(qps)
+        for n in range(count):
+            if n % (count // self.most) == 0 and self.tags[other.number]:
+                self.settle(other, at=self.at)
+            else:
+                # No tag of its QP.
+                self.env.rdone.send(other.number, 1 << 15, at_cycle=self.at)
+        await self.rest()
+        taken = [record.cycle for record in self.of(RecvDone, self.begin)]
+        await self.over(cookies, taken, "report")
+        await self.demand(other, [Want(cookie, 1) for cookie in theirs])
+        await self.env.host.read_log()
+
+    async def beside_requests(self, qps: Sequence[Qp]) -> None:
+        cookies = await self.flushed(qps, 8)
+        pending = self.ask(self.other, *[1] * (8 * self.depth * len(qps)), at=self.at)
+        await self.answers(pending, NOT_READY)
+        await self.rest()
+        requests = [record.cycle for record in self.of(RecvRequest, self.begin)]
+        answers = [record.cycle for record in self.of(ScatterAnswer, self.begin)]
+        waits = [b - a for a, b in zip(requests, answers, strict=True)]
+        assert max(waits) <= self.latency, f"an answer after {max(waits)} cycles"
+        await self.over(cookies, requests, "request")
 
 
 @pyuvm.test()
-class HeldFlushTest(TurnsTest):
+class HeldFlushTest(TakingTest):
     """Queues of several QPs are flushed while nothing can complete, for memory stalls, and reports
     of others wait as well: when it goes on each buffer completes once, in order. Class: flushed
     buffers are lost when too many wait to be reported.
@@ -202,30 +176,32 @@ class HeldFlushTest(TurnsTest):
 
 
 @pyuvm.test()
-class TwoQpsFailTest(TurnsTest):
-    """SRQ-18, SRQ-19: a failing report of a QP in each cycle around the message that is too long
-    for another: both QPs go to ERROR, the transport is told of both. Class: of two failures in one
-    cycle one is lost.
+class InFlightTest(TakingTest):
+    """Exactly 2^RX_LOG2 buffers of a QP are in flight, however many are there; a report makes room;
+    the limit is that of each QP. A message that is held up by it, or finds no buffer or no
+    connection, takes no entry of the receive CQ (CQ-17). Class: a credit leaks with each message
+    that takes nothing.
     """
 
     async def scenario(self) -> None:
-        long, failing = await self.own(), await self.own()
-        for offset in range(-2, 12):
-            (first,) = await self.supply(long, 1)
-            (second,) = await self.supply(failing, 1)
-            await self.take(failing, 1)
-            await self.rest()
-            mark, at = self.mark, self.harness.cycle + LEAD
-            pending = self.ask(long, LENGTH + 1, at=at)
-            self.settle(failing, FAILED, at=at + offset)
-            await self.answers(pending, TOO_LONG)
-            await self.rest()
-            for qp in (long, failing):
-                assert (await qp.query()).state == QpState.ERROR, f"QP {qp.number}, {offset}"
-            ends = [(qp.number, QpState.ERROR) for qp in (long, failing)]
-            assert sorted(self.terms(mark)) == sorted(ends), (offset, self.terms(mark))
-            self.settle(long)
-            await self.demand(long, [Want(first, status=LENGTH_ERROR)])
-            await self.demand(failing, [Want(second, status=FAILED)])
-            await self.reconnect(long)
-            await self.reconnect(failing)
+        srq, users = await self.shared(2)
+        for qp, other in (users, users[::-1], users):
+            idle = await self.idle_qp(share=qp, srq=srq)
+            cookies = await self.supply(srq, self.most + 2)
+            codes = [TAKEN] * self.most + [NOT_READY] * 2
+            await self.answers(self.ask(qp, *range(self.most + 2)), *codes)
+            assert (await qp.recv_cq.query()).credits == self.most
+            await self.take(other, 9)
+            self.settle(qp)
+            await self.rest(16)
+            await self.answers(self.ask(qp, 7, 8), TAKEN, NOT_READY)
+            self.settle(qp, *[0] * self.most)
+            wanted = [Want(cookie, n) for n, cookie in enumerate(cookies[: self.most])]
+            await self.demand(qp, [*wanted, Want(cookies[-1], 7)])
+            self.settle(other)
+            await self.demand(other, [Want(cookies[self.most], 9)])
+            assert await srq.query() == (0, 0)
+            await self.answers(self.ask(qp, *[1] * 8), NOT_READY)
+            await self.answers(self.ask(idle, *[1] * 8), REFUSED)
+            assert (await qp.recv_cq.query()).credits == 0
+            await idle.destroy()

@@ -6,7 +6,7 @@ are moved as the scatter lists say, into memory that was painted before.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import accumulate, pairwise
+from itertools import accumulate, pairwise, product
 
 import pyuvm
 
@@ -14,7 +14,6 @@ from models.post.post import Segment
 from tb.env.agents.receive import Answer
 from tb.env.host.qp import Qp
 from tb.env.host.recv import ReceiveQueue
-from tb.env.host.regions import Region
 from tb.tests.common.taking import LENGTH_ERROR, TAKEN, TOO_LONG, TakingTest, Want
 
 BUILD = ["engine", "engine_small"]
@@ -58,7 +57,7 @@ class ScatterTest(TakingTest):
             start += size + gap
         return segments
 
-    async def fill(
+    async def scatter(
         self, place: int, segments: Sequence[Segment], length: int, data: bytes
     ) -> Answer:
         """One message into one buffer, and everything that is to be seen of it."""
@@ -115,7 +114,7 @@ class CornersTest(ScatterTest):
             lengths = {end + step for end in ends for step in (-1, 0, 1)}
             lengths |= {(one + two) // 2 for one, two in pairwise(ends)}
             for n, length in enumerate(sorted(lengths - {-1})):
-                await self.fill((turn + n) % 2, segments, length, rng.randbytes(length))
+                await self.scatter((turn + n) % 2, segments, length, rng.randbytes(length))
 
 
 @pyuvm.test()
@@ -143,23 +142,19 @@ class LargestTest(TakingTest):
     )
 
     async def scenario(self) -> None:
-        region: Region = await self.env.host.register((1 << 48) - 1, base=0xFFFF_0000_0000_0001)
+        region = await self.env.host.register((1 << 48) - 1, base=0xFFFF_0000_0000_0001)
         srq, (user,) = await self.shared(1)
         own = await self.own()
-        queues: list[tuple[ReceiveQueue, Qp]] = [(srq, user), (own, own)]
-        for queue, qp in queues:
-            for sizes, length in ((sizes, n) for sizes, some in self.trials for n in some):
-                fits = length <= sum(sizes)
-                segments = [region.segment(n << 40, size) for n, size in enumerate(sizes)]
-                post = queue.make_recv(segments)
-                assert await queue.queue_recv(post) == (0, 0)
-                answer = await self.receiver.request(qp.number, length)
-                assert answer.code == (TAKEN if fits else TOO_LONG), (sizes, length, answer)
-                if fits:
-                    filled = [segment.length for segment in answer.segments]
-                    assert filled == expected(sizes, length), (sizes, length)
-                self.settle(qp)
-                want = Want(post.context, length) if fits else Want(post.context, 0, LENGTH_ERROR)
-                await self.demand(qp, [want])
-                if not fits:
-                    await self.reconnect(qp)
+        trials = [(sizes, n) for sizes, some in self.trials for n in some]
+        for (queue, qp), (sizes, length) in product(((srq, user), (own, own)), trials):
+            segments = [region.segment(n << 40, size) for n, size in enumerate(sizes)]
+            (post,) = await self.accept_recv(queue, [queue.make_recv(segments)])
+            answer = await self.receiver.request(qp.number, length)
+            self.settle(qp)
+            if length <= sum(sizes):
+                filled = [segment.length for segment in answer.segments]
+                assert filled == expected(sizes, length), (sizes, length)
+                await self.demand(qp, [Want(post.context, length)])
+            else:
+                await self.demand(qp, [Want(post.context, 0, LENGTH_ERROR)])
+                await self.reconnect(qp)
