@@ -96,14 +96,16 @@ class StepChecks(Check):
         return record.event and record.event_status == step.calls[0].status
 
     def _differs(self, record: Trace, step: Step) -> None:
-        """Tells each field in which the step and the model differ; the callback last."""
+        """Tells each field in which the step and the model differ. A callback that only one of them
+        makes comes first: fields follow from it.
+        """
         ctx = self.ctx
         call = step.calls[0] if step.calls else None
         want = f"status {call.status.name}" if call else "none"
         got = f"status {name_of(CqStatus, record.event_status)}" if record.event else "none"
         found = differences(record.lane, record.new, ctx.encode(record.cq))
         if got != want or not found:
-            found.append(Difference("callback", got, want))
+            found.insert(0, Difference("callback", got, want))
         expected = f"a callback with status {call.status.name}" if call else "no callback"
         self.fail(
             f"state or callback differ; the model has {expected}",
