@@ -94,8 +94,11 @@ class CarillonTest(uvm_test):
 
     async def _watch(self) -> None:
         await Timer(self.max_cycles * PERIOD, unit="ps")
+        board = self.checking.board
+        waiting = "; ".join(board.under_way()[:5]) if board else ""
         error = AssertionError(
-            f"{type(self).__name__}: no end after {self.max_cycles} cycles, seed {self.env.seed}"
+            f"{type(self).__name__}: no end after {self.max_cycles} cycles, seed {self.env.seed}; "
+            f"under way: {waiting or 'nothing that the scoreboard knows of'}"
         )
         await self.harness.failed(error)
         raise error

@@ -251,6 +251,13 @@ class Scoreboard:
                     first = found[0]
                     ctx.fail(f"at the end: {first.text} {first.number}{more}", ("CQ", first.cq))
 
+    def under_way(self) -> list[str]:
+        """What would be left if the test were over now, one of each kind: what a test that does not
+        end may wait for.
+        """
+        found = {left.text: left for check in self.checks.all for left in check.left()}
+        return [f"{text} {left.number}" for text, left in found.items()]
+
     def _vacuous(self, allowed: set[str]) -> None:
         if "no_traffic" in allowed:
             return
