@@ -35,7 +35,8 @@ help: ## show this list
 	@awk '/^#= / { sub(/^#= /, "  "); print }' Makefile
 
 #= TEST=name      test, module or module.test; several with commas; * is a wildcard
-#= SEED=n         one seed;  SEEDS=20 is 1 to 20, SEEDS=3,8,20-25 a list
+#= SEED=n         one seed;  SEEDS=20 is 1 to 20, SEEDS=3,8,20-25 a list (make synth: SEEDS=3 is seed 3, SEEDS=1,2,3 a
+#=                list; no ranges)
 #= FULL=1         the full tier, each test at least once (make sim);  FAILED=1 what failed last (make sim, make test)
 #= SIM=icarus     the other simulator (default: verilator, and what tests declare for icarus)
 #= BUILD=name     only this build of tb/builds.yaml

@@ -43,6 +43,7 @@ async def packets(dut):
     for number in range(1, 6):
         arm = CQ_DB.pack(cq=2, cons=number - 1, arm=1, arm_type=ArmType.ANY)
         await bells.write(OWN_PAGE + PageReg.CQ_DB, arm.to_bytes(8, "little"), size=3)
+        assert dut.rx_ready.value == 1
         dut.rx_valid.value, dut.rx_queue.value, dut.rx_bytes.value = 1, 2, 64 * number
         await RisingEdge(dut.aclk)
         dut.rx_valid.value = 0

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A small NIC that is not ours: its own port names, an active-low reset, and a packet engine that reports each packet
-// to the completion core in the cycle after `rx_valid`.
+// to the completion core in the cycle after it was taken. The next one is taken when that report is: what is offered
+// to the core stands until it is accepted.
 `default_nettype none
 
 module nic_top (
@@ -64,6 +65,7 @@ module nic_top (
     output wire         dma_bready,
     // Packets and interrupts
     input  wire         rx_valid,
+    output wire         rx_ready,
     input  wire [2:0]   rx_queue,
     input  wire [31:0]  rx_bytes,
     output wire         irq
@@ -74,11 +76,13 @@ module nic_top (
     wire        taken;
     reg         reset;
 
+    assign rx_ready = !reset && (!report || taken);
+
     always @(posedge aclk) begin
         reset <= !aresetn;
         if (reset) report <= 1'b0;
-        else report <= rx_valid || report && !taken;
-        if (rx_valid) begin
+        else if (rx_ready) report <= rx_valid;
+        if (rx_valid && rx_ready) begin
             queue <= rx_queue;
             bytes <= rx_bytes;
         end
