@@ -63,9 +63,13 @@ setup: ## install all tools into .venv (and Debian packages, as root); each targ
 setup-sim:
 	@scripts/setup.sh sim
 
-# What runs for long imports the model and the checks as machine code; without Python.h it runs as it is.
+# What runs for long imports the model and the checks as machine code; without Python.h it runs as it is. A mistake in
+# the NUMBERS of a target is told before that.
 setup-long: setup
-	@$(if $(filter 0,$(COMPILED)),:,.venv/bin/python -m scripts.compile_checks --try)
+	@$(if $(filter 0,$(COMPILED)),:,.venv/bin/python -m scripts.compile_checks --try $(NUMBERS))
+
+soak: NUMBERS = N SEED JOBS
+bench-tb: NUMBERS = SEED:1000
 
 compiled: setup ## translate the model and the checks into machine code (mypyc), for simulations, soak and replay
 	@.venv/bin/python -m scripts.compile_checks

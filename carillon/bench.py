@@ -5,11 +5,15 @@
 ``CarillonEnv`` with its agents drives an engine inside our harness ``tb/hdl/tb_top.v``.
 """
 
-from tb.env.coverage.coverage import Coverage
-from tb.env.defs import CB_RETURN, CQ_DB, Cmd, PageReg, Reg
-from tb.env.env import CarillonEnv
-from tb.env.pins import Pins
-from tb.env.scoreboard.scoreboard import Mismatch, Scoreboard
+try:
+    from tb.env.coverage.coverage import Coverage
+    from tb.env.defs import CB_RETURN, CQ_DB, Cmd, PageReg, Reg
+    from tb.env.env import CarillonEnv
+    from tb.env.pins import Pins
+    from tb.env.scoreboard.scoreboard import Mismatch, Scoreboard
+except ModuleNotFoundError as error:
+    needed = f"{error}; in the checkout of Carillon: pip install '.[bench]'"
+    raise ModuleNotFoundError(needed, name=error.name) from error
 
 __all__ = [
     "CB_RETURN",

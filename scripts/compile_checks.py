@@ -14,7 +14,15 @@ import sysconfig
 from pathlib import Path
 
 from tb.compiled import FOLDER, KEY, ROOT, current, key_of, sources, stamp
-from tb.runner.common import RunnerError, empty, interruptible, locked, relative, write_whole
+from tb.runner.common import (
+    RunnerError,
+    empty,
+    interruptible,
+    locked,
+    relative,
+    whole_number,
+    write_whole,
+)
 
 LOG = ROOT / "sim_build" / "compiled.log"
 #: In a process of its own, since what setuptools and mypyc print goes to the log.
@@ -85,8 +93,12 @@ def main(argv: list[str]) -> int:
     """Exit status 1: not compiled; with --try nobody minds."""
     parser = argparse.ArgumentParser(prog="make compiled")
     parser.add_argument("--try", dest="tries", action="store_true")
+    told = "variable of make that must be a whole number, at least LOWEST; told before it compiles"
+    parser.add_argument("numbers", nargs="*", metavar="NAME[:LOWEST]", help=told)
     args = parser.parse_args(argv)
     interruptible()
+    for name, _, lowest in (word.partition(":") for word in args.numbers):
+        whole_number(name, os.environ.get(name, ""), 10**12, int(lowest or 1))
     try:
         build()
     except RunnerError as error:
@@ -100,6 +112,6 @@ if __name__ == "__main__":
     try:
         sys.exit(main(sys.argv[1:]))
     except RunnerError as error:
-        sys.exit(f"compiled: {error}")
+        sys.exit(f"error: {error}")
     except KeyboardInterrupt:
         sys.exit(130)

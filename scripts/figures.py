@@ -3,7 +3,7 @@
 left in sim_build/: make test, formal, tours, mutate, coverage, faults, soak, synth.
 
 Run ``make figures`` after them. Each table stands between marks ``<!-- name -->`` and
-``<!-- end -->``; one whose command left nothing stays as it is.
+``<!-- end -->``; one whose command left nothing, or results of a part only, stays as it is.
 """
 
 from __future__ import annotations
@@ -16,6 +16,10 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
+
+from scripts.synth.__main__ import METRICS, MODULES
+from tb.runner import faults, proofs, soak
+from tb.runner.discover import find_modules
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -193,7 +197,7 @@ def requirement_table(data: dict[str, Any]) -> str:
 
 
 def synth_table(data: dict[str, Any]) -> str:
-    """Routed clock and area of the two top levels, from synth.json."""
+    """Routed clock and area of the two top levels, from synth.json; the larger one may not fit."""
     rows = []
     for name, top in (("cde_cpl_top", "completion core"), ("cde_top", "whole engine")):
         if own := data["rows"].get(name):
@@ -201,9 +205,9 @@ def synth_table(data: dict[str, Any]) -> str:
             sizes = [f"{area[kind]:,}" for kind in ("lut4", "ff", "block_ram", "distributed_ram")]
             seeds = len(own["mhz"])
             of = "1 seed" if seeds == 1 else f"median of {seeds} seeds"
-            clock = f"{own['median_mhz']:g} MHz, {of}"
+            clock = f"{own['median_mhz']:g} MHz, {of}" if seeds else "not placed: too large"
             rows.append((f"{top}, `{name}`", clock, *sizes))
-    header = ("placed and routed", "clock", "LUT4", "FF", "block RAM", "distributed RAM")
+    header = ("design", "clock", "LUT4", "FF", "block RAM", "distributed RAM")
     return markdown(header, rows)
 
 
@@ -211,6 +215,8 @@ def module_table(data: dict[str, Any]) -> str:
     """Clock, area and what holds the clock of each module, from synth.json."""
     rows = []
     for name, own in data["rows"].items():
+        if not own["mhz"]:
+            continue
         seed = min(own["mhz"], key=own["mhz"].__getitem__)
         worst = own["paths"][seed]
         path = f"`{worst['start']}` to `{worst['end']}`, {worst['levels']} levels"
@@ -240,6 +246,34 @@ def area_table(section: str) -> Callable[[dict[str, Any]], str]:
 
 #: Sections of synth.json that only PRICES=1 writes.
 AREAS = ("prices", "parts", "ultrascale")
+
+
+def _proved_all(data: list[dict[str, Any]]) -> bool:
+    run = {row["property"] for row in data if row["status"] != "not run"}
+    return run >= {proof.id for proof in proofs.load_proofs()}
+
+
+def _shown_all(data: dict[str, Any]) -> bool:
+    """A run that was broken off, or failed, shows some requirements by no test that has passed."""
+    runs = [own["tests"].values() for own in data["requirements"].values()]
+    return not data["gaps"] and all(any(passed for passed, _ in tests) for tests in runs)
+
+
+def _all_faults(data: list[dict[str, Any]]) -> bool:
+    return {row["id"] for row in data} >= {row.id for row in faults.load_rows(find_modules())}
+
+
+#: mark -> (command that leaves whole results, whether these are whole)
+WHOLE: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "formal": ("make formal", _proved_all),
+    "mutation": ("make mutate", lambda data: not data["module"] and not data.get("not_run")),
+    "code": ("make coverage", lambda data: data.get("whole", False)),
+    "requirements": ("make test", _shown_all),
+    "soak": ("make soak", lambda data: data["completions"] >= soak.DEFAULT_COMPLETIONS),
+    "faults": ("make faults", _all_faults),
+    "modules": ("make synth", lambda data: data["rows"].keys() >= {*MODULES, *METRICS}),
+    "synth": ("make synth", lambda data: data["rows"].keys() >= METRICS.keys()),
+}
 #: page -> mark -> (file that a command left, table made of it)
 PAGES: dict[str, dict[str, tuple[str, Callable[[Any], str]]]] = {
     "proven.md": {
@@ -276,11 +310,15 @@ def main() -> int:
         for mark, (file, make) in tables.items():
             path = BUILD / file
             data = json.loads(path.read_text()) if path.is_file() else {}
-            if data and (mark in data or mark not in AREAS):
-                page = put(page, mark, make(data))
+            command, whole = WHOLE.get(mark, ("", bool))
+            if not data or (mark in AREAS and mark not in data):
+                problem = f"no {path.relative_to(ROOT)}" + (f" of {mark}" if data else "")
+            elif not whole(data):
+                problem = f"{path.relative_to(ROOT)} is of a part only; {command} makes it whole"
             else:
-                missing = f"no {path.relative_to(ROOT)}" + (f" of {mark}" if data else "")
-                print(f"{name}: {mark} stays as it is: {missing}", file=sys.stderr)
+                page, problem = put(page, mark, make(data)), ""
+            if problem:
+                print(f"{name}: {mark} stays as it is: {problem}", file=sys.stderr)
         (DOCS / name).write_text(page)
     return 0
 

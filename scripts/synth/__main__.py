@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`make synth`: clock and area of modules, of the completion core and of the whole engine, placed
-and routed; table and sim_build/synth.json. With PRICES=1 what features and sizes cost.
+"""`make synth`: clock and area of modules and of the completion core, placed and routed, and area
+of the whole engine; table and sim_build/synth.json. With PRICES=1 what features and sizes cost.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from scripts.synth.flow import DEVICE, Result, check_module, measure
+from scripts.synth.flow import BLOCK_RAMS, DEVICE, Result, check_module, measure
 from scripts.synth.prices import prices
 from tb.runner.common import SIM_BUILD, RunnerError
 
@@ -39,12 +39,16 @@ HEAD = "module               MHz  seeds                LUT4     FF  block  distr
 
 def line(result: Result) -> str:
     """A row of the printed table."""
-    worst = result.paths[min(result.mhz, key=result.mhz.__getitem__)]
-    area = result.area
+    area, clocks = result.area, " ".join(map(str, result.mhz.values()))
+    if result.mhz:
+        worst = result.paths[min(result.mhz, key=result.mhz.__getitem__)]
+        path = f"{worst.start} -> {worst.end}, {worst.levels} levels, {worst.ns} ns"
+    else:
+        path = f"not placed: the device has {BLOCK_RAMS} block RAMs"
     return (
-        f"{result.module:18} {result.median:5.1f}  {' '.join(map(str, result.mhz.values())):18}"
+        f"{result.module:18} {result.median or '-':>5}  {clocks:18}"
         f" {area['lut4']:6} {area['ff']:6} {area['block_ram']:6} {area['distributed_ram']:7}"
-        f"  {worst.start} -> {worst.end}, {worst.levels} levels, {worst.ns} ns"
+        f"  {path}"
     )
 
 
@@ -60,7 +64,8 @@ def save(**sections: Any) -> dict[str, float]:
     metrics: dict[str, float] = {}
     for module, name in METRICS.items():
         if module in rows:
-            metrics[f"{name}_mhz"] = rows[module]["median_mhz"]
+            if clock := rows[module]["median_mhz"]:
+                metrics[f"{name}_mhz"] = clock
             metrics[f"{name}_lut4"] = rows[module]["area"]["lut4"]
     RESULTS.parent.mkdir(exist_ok=True)
     RESULTS.write_text(json.dumps({**data, "metrics": metrics, "device": DEVICE}, indent=1))
@@ -108,7 +113,7 @@ def main(argv: list[str]) -> int:
         rows[module] = {**result.row(), "seconds": round(time.monotonic() - began)}
         print(line(result), flush=True)
         metrics = save(rows=rows)
-        if args.quick and result.median < QUICK[module]:
+        if args.quick and (result.median or 0) < QUICK[module]:
             missed.append(f"{module}: {result.median} MHz, bound {QUICK[module]}")
     for name, value in metrics.items():
         print(f"{name}: {value}")

@@ -16,6 +16,7 @@ import threading
 import time
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -275,7 +276,7 @@ def launcher(request: pytest.FixtureRequest) -> str:
 def test_calls_on_workers(launcher: str, tmp_path: Path) -> None:
     mark = tmp_path / "mark"
     dies_once = f"test -e {mark} || {{ touch {mark}; kill -9 $PPID; sleep 9; }}; echo said"
-    with cluster.Workers(launcher, 2, 60) as workers:
+    with closing(cluster.Workers(launcher, 2, 60)) as workers:
         assert workers.count == 2
         assert workers.call(1, os.getpid) != os.getpid()
         said, cpu_s = workers.call(1, limited, ["sh", "-c", "while :; do :; done"], 1.0, tmp_path)
@@ -301,7 +302,7 @@ def test_the_end_leaves_nothing(launcher: str, tmp_path: Path) -> None:
         except RunnerError as error:
             said.append(error)
 
-    with cluster.Workers(launcher, 1, 60) as workers:
+    with closing(cluster.Workers(launcher, 1, 60)) as workers:
         thread = threading.Thread(target=work)
         thread.start()
         while "sleep" not in processes_with(word):
@@ -316,7 +317,7 @@ def test_a_simulation_of_a_campaign(launcher: str) -> None:
     need_build()
     job = select_jobs(find_modules(), ["test_smoke.SmokeTest"], SEEDS[2:], "verilator", "default")
     config = get_build(load_builds(), "default", "verilator")
-    with cluster.Workers(launcher, 1, 60) as workers:
+    with closing(cluster.Workers(launcher, 1, 60)) as workers:
         result = workers.call(1, run_job, job[0], config)
     assert result.verdict.ok, result.verdict.message
     assert result.cpu_s > 0 and result.bins

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from scripts.compile_checks import build
+from scripts import compile_checks
+from scripts.compile_checks import build, main
 from tb.compiled import (
     KEY,
     PLACES,
@@ -25,6 +26,7 @@ from tb.compiled import (
 )
 from tb.env.harness.records import MemWrite
 from tb.replay.file import Block, End, Header, Life, Writer
+from tb.runner.common import RunnerError
 from tb.selftest.streams import PARAMS, Stream
 
 
@@ -102,3 +104,13 @@ def test_compiled_checks_judge_alike(tmp_path: Path) -> None:
     assert EXTENSION_SUFFIXES[0] in right.stdout and "no mismatch" in right.stdout, right
     wrong = judged(tmp_path / "wrong.gz", stream, wrong=True)
     assert wrong.returncode and "CQE write" in wrong.stdout + wrong.stderr, wrong
+
+
+@pytest.mark.parametrize(("value", "lowest"), [("abc", 1), ("999", 1000)])
+def test_a_mistake_is_told_before_it_compiles(
+    monkeypatch: pytest.MonkeyPatch, value: str, lowest: int
+) -> None:
+    monkeypatch.setattr(compile_checks, "build", lambda: pytest.fail("compiles"))
+    monkeypatch.setenv("SEED", value)
+    with pytest.raises(RunnerError, match=f"SEED={value}: must be a whole number from {lowest} to"):
+        main(["--try", "N", f"SEED:{lowest}"])

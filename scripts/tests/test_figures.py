@@ -5,12 +5,18 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from scripts import figures
 from scripts.defdocs import cells_of, unwrap
 from scripts.figures import DOCS, PAGES, put
+from scripts.synth.__main__ import METRICS, MODULES
+from tb.runner.discover import find_modules
+from tb.runner.faults import load_rows
+from tb.runner.proofs import load_proofs
+from tb.runner.soak import DEFAULT_COMPLETIONS
 
 SOAK = {
     "seed": 5,
@@ -82,6 +88,9 @@ def test_synth_table_has_the_top_levels_that_were_measured() -> None:
     assert text.splitlines()[2:] == [
         "| whole engine, `cde_top` | 98.5 MHz, 1 seed | 1,234 | 5 | 6 | 7 |"
     ]
+    large = {"rows": {"cde_top": {"median_mhz": None, "mhz": {}, "area": area}}}
+    assert "`cde_top` | not placed: too large | 1,234" in figures.synth_table(large)
+    assert "cde_top" not in figures.module_table(large)
 
 
 def test_module_table_has_the_path_of_the_slowest_seed() -> None:
@@ -150,8 +159,37 @@ def test_pages_keep_what_was_not_run(
     page = "<!-- soak -->\nold\n<!-- end -->\n<!-- faults -->\nkept\n<!-- end -->\n"
     monkeypatch.setattr(figures, "PAGES", {"p.md": PAGES["soak_and_faults.md"]})
     (tmp_path / "p.md").write_text(page)
-    (tmp_path / "soak.json").write_text(json.dumps(SOAK))
-    assert figures.main() == 0
-    text = (tmp_path / "p.md").read_text()
-    assert "old" not in text and "kept" in text and "1,200 completions" in text
-    assert "faults stays as it is" in capsys.readouterr().err
+    whole = SOAK | {"completions": DEFAULT_COMPLETIONS}
+    for found, data in (("old", SOAK), ("10,000,000 completions", whole)):
+        (tmp_path / "soak.json").write_text(json.dumps(data))
+        assert figures.main() == 0
+        text, told = (tmp_path / "p.md").read_text(), capsys.readouterr().err
+        assert found in text and "kept" in text and "faults stays as it is: no faults.json" in told
+        part = "soak stays as it is: soak.json is of a part only; make soak makes it whole"
+        assert (part in told) == (found == "old")
+
+
+RUN = [{"property": proof.id, "status": proof.goal} for proof in load_proofs()]
+FAULTS = [{"id": row.id} for row in load_rows(find_modules())]
+ROWS = dict.fromkeys((*MODULES, *METRICS))
+SHOWN = {"gaps": [], "requirements": {"A-1": {"tests": {"m.One": [0, 0], "m.Two": [1, 1]}}}}
+
+
+@pytest.mark.parametrize(
+    ("mark", "whole", "part"),
+    [
+        ("formal", RUN, RUN[:1]),
+        ("formal", RUN, [*RUN[1:], RUN[0] | {"status": "not run"}]),
+        ("mutation", MUTATION | {"module": ""}, MUTATION | {"module": "cde_m"}),
+        ("code", CODE | {"whole": True}, CODE | {"whole": False}),
+        ("code", CODE | {"whole": True}, CODE),
+        ("requirements", SHOWN, SHOWN | {"gaps": ["row one: m.One has not passed"]}),
+        ("requirements", SHOWN, {"gaps": [], "requirements": {"A": {"tests": {"m.One": [0, 3]}}}}),
+        ("faults", FAULTS, FAULTS[1:]),
+        ("modules", {"rows": ROWS}, {"rows": {"cde_ctx": None}}),
+        ("synth", {"rows": ROWS}, {"rows": {"cde_top": None}}),
+    ],
+)
+def test_results_of_a_part_are_refused(mark: str, whole: Any, part: Any) -> None:
+    _, is_whole = figures.WHOLE[mark]
+    assert is_whole(whole) and not is_whole(part)

@@ -57,6 +57,9 @@ def test_model_alone(python: Path, tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.stdout == "None\n"
     assert "No module named 'models'" in done.stderr
+    command[-1] = command[-1].replace(says, "import carillon.bench")
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stderr.endswith("in the checkout of Carillon: pip install '.[bench]'\n")
 
 
 @pytest.mark.full

@@ -8,8 +8,11 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from scripts import figures
-from scripts.synth import ecp5
+from scripts.synth import ecp5, flow
+from scripts.synth.__main__ import line
 from scripts.synth.flow import Netlist, _yosys, count, levels, parts
 from tb.runner.common import SIM_BUILD
 
@@ -97,3 +100,13 @@ def test_delays_of_block_rams_are_gone_from_the_netlist() -> None:
     assert len(outputs & set(read)) == 36
     delays = re.findall(r"Del = *(\d+)", (folder / "yosys.log").read_text())
     assert delays and all(float(delay) > ecp5.BRAM + ecp5.WIRE for delay in delays), delays
+
+
+def test_a_module_that_does_not_fit_has_an_area_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    area = dict.fromkeys(("lut4", "ff", "distributed_ram"), 5) | {"block_ram": flow.BLOCK_RAMS + 1}
+    made = Netlist({}, Path(), Path(), {}, area)
+    monkeypatch.setattr(flow, "synthesise", lambda _: made)
+    result = flow.measure("cde_top", [1, 2])
+    assert (result.mhz, result.median) == ({}, None)
+    text = line(result)
+    assert " - " in text and text.endswith("not placed: the device has 208 block RAMs")

@@ -19,8 +19,8 @@ from tb.runner.common import SIM_BUILD, RunnerError, prepare_environment, relati
 from tb.runner.discover import find_modules, select_jobs
 from tb.runner.regress import build_all, run_job
 
-#: Seed of `make bench-tb`: the tests run long.
-LONG = 5001
+#: Lowest seed of `make bench-tb`, from which on the tests run long, and the usual one.
+LONG, USUAL = 1000, 5001
 
 
 def record(test: str, build: str | None, seed: int, out: Path | None) -> int:
@@ -86,10 +86,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return replay(Path(given.file))
     prepare_environment()
     try:
-        seed = whole_number("SEED", given.seed)
         if given.command == "bench":
-            return bench(seed or LONG)
-        return record(given.test, given.build or None, seed or 1, given.out)
+            return bench(whole_number("SEED", given.seed, lowest=LONG) or USUAL)
+        seed = whole_number("SEED", given.seed) or 1
+        return record(given.test, given.build or None, seed, given.out)
     except RunnerError as error:
         print(f"{given.command}: {error}")
         return 2

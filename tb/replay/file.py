@@ -25,7 +25,7 @@ _EXACT = 1 << 53
 class Header(NamedTuple):
     """First line: where the records come from."""
 
-    seed: int
+    seed: int = 0
     test: str = ""
     build: str = ""
 
@@ -115,6 +115,8 @@ def _column(plain: list[Any]) -> list[Any]:
 def _records(order: list[int], fields: dict[str, list[list[Any]]]) -> list[Record]:
     kinds = []
     for name, columns in fields.items():
+        if name not in _KINDS:
+            raise ValueError(f"no kind of record is named {name!r}; there are {', '.join(_KINDS)}")
         kind = _KINDS[name]
         if len(columns) != len(kind._fields):
             raise ValueError(f"{name} has the fields {', '.join(kind._fields)}")
@@ -145,16 +147,37 @@ def _line(event: Event) -> list[Any]:
             return ["waited", event.blocked, event.withheld]
 
 
-_EVENTS: dict[str, Callable[..., Event]] = {
-    "life": lambda number, params: Life(number, Params(**params)),
-    "block": lambda commanding, stalled, order, fields: Block(
-        commanding, stalled, _records(order, fields)
+#: By the first word of a line: its other values, and what it becomes.
+_EVENTS: dict[str, tuple[tuple[str, ...], Callable[..., Event]]] = {
+    "life": (Life._fields, lambda number, params: Life(number, Params(**params))),
+    "block": (
+        ("commanding", "stalled", "order", "fields"),
+        lambda commanding, stalled, order, fields: Block(
+            commanding, stalled, _records(order, fields)
+        ),
     ),
-    "asked": lambda *plain: Asked(*map(_value, plain)),
-    "access": lambda *plain: Access(*map(_value, plain)),
-    "end": lambda allow, cycle: End(tuple(allow), cycle),
-    "waited": lambda blocked, withheld: Waited(tuple(blocked), tuple(withheld)),
+    "asked": (Asked._fields, lambda *plain: Asked(*map(_value, plain))),
+    "access": (Access._fields, lambda *plain: Access(*map(_value, plain))),
+    "end": (End._fields, lambda allow, cycle: End(tuple(allow), cycle)),
+    "waited": (
+        Waited._fields,
+        lambda blocked, withheld: Waited(tuple(blocked), tuple(withheld)),
+    ),
 }
+
+
+def _event(line: Any) -> Event:
+    """Raises ``ValueError`` with what is wrong, in words of docs/replay.md."""
+    if not isinstance(line, list) or not line or line[0] not in list(_EVENTS):
+        raise ValueError(f"not a list that begins with one of {', '.join(_EVENTS)}")
+    names, make = _EVENTS[line[0]]
+    if len(line) - 1 != len(names):
+        raise ValueError(f"`{line[0]}` has the values {', '.join(names)}")
+    try:
+        return make(*line[1:])
+    except (TypeError, KeyError, IndexError, AttributeError):
+        text = f"a value of `{line[0]}` is of another kind than docs/replay.md says"
+        raise ValueError(text) from None
 
 
 class Writer:
@@ -196,19 +219,23 @@ def read(path: Path) -> tuple[Header, Iterator[Event]]:
     def events() -> Iterator[Event]:
         for number, line in lines:
             try:
-                yield _EVENTS[line[0]](*line[1:])
-            except (TypeError, KeyError, ValueError, IndexError) as error:
-                raise FileError(f"{path}, line {number}: {error!r}") from None
+                yield _event(line)
+            except ValueError as error:
+                raise FileError(f"{path}, line {number}: {error}") from None
 
     return header, events()
 
 
 def _lines(path: Path) -> Iterator[tuple[int, Any]]:
+    number = 0
     try:
         with gzip.open(path, "rt", encoding="ascii") as file:
             for number, line in enumerate(file, 1):
                 yield number, json.loads(line)
     except ValueError:
-        raise FileError(f"{path}: not a file of records") from None
+        where = (
+            f"{path}, line {number}: not JSON" if number > 1 else f"{path}: not a file of records"
+        )
+        raise FileError(where) from None
     except (OSError, EOFError, zlib.error) as error:
         raise FileError(f"{path}: {error}") from None

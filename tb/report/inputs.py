@@ -35,7 +35,7 @@ SOURCES = (
     Source("regression", "regression.json", "make sim", "last whole run"),
     Source("partial", "partial.json", "make sim TEST=…", "last partial run"),
     Source("coverage", "coverage.json", "make sim", "functional coverage"),
-    Source("traceability", "traceability.json", "make test", "requirements traced both ways"),
+    Source("traceability", "traceability.json", "make sim", "requirements traced both ways"),
     Source("code_coverage", "code_coverage.json", "make coverage", "code coverage of hdl/"),
     Source("mutation", "mutation.json", "make mutate COUNT=1000 SEED=1", "mutants of the design"),
     Source("formal", "formal.json", "make formal", "proofs"),
@@ -45,7 +45,7 @@ SOURCES = (
     Source("soak", "soak.json", "make soak", "soak campaign"),
     Source("bench", "bench.json", "make bench", "rates at the pins"),
     Source("bench_tb", "bench_tb.json", "make bench-tb", "speed of the bench itself"),
-    Source("synth", "synth.json", "", "clock and area after synthesis"),
+    Source("synth", "synth.json", "make synth", "clock and area after synthesis"),
 )
 HISTORY = Source("history", ".regression/history.db", "make sim", "history of runs")
 

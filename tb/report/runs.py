@@ -216,5 +216,6 @@ def read_run(data: Mapping[str, Any], root: Path) -> dict[str, Any]:
         "unlisted": len(passed) - len(passed[:room]),
         "slowest": _slowest(items),
         "max_of_group": MAX_OF_GROUP,
-        "cpu_s": sum(item.cpu_s for item in items),
+        # With collecting, building and the controlling process, as the terminal says.
+        "cpu_s": number(info.get("cpu_s")) or sum(item.cpu_s for item in items),
     }

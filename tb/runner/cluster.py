@@ -22,7 +22,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import TypeVar
 
 import execnet
 
@@ -159,7 +159,7 @@ class Starter:
 
 
 class Workers:
-    """Processes that call functions; safe among threads. As a context it ends them."""
+    """Processes that call functions; safe among threads."""
 
     def __init__(self, launcher: str, jobs: int | None, wait_s: int | None) -> None:
         launcher = launcher.strip()
@@ -178,12 +178,6 @@ class Workers:
         except BaseException:
             self.close()
             raise
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def _new_spec(self) -> execnet.XSpec:
         spec = execnet.XSpec(self._spec)

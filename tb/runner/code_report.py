@@ -172,14 +172,16 @@ def summarize(verdicts: Verdicts) -> str:
 
 def write_report(coverage: Coverage, verdicts: Verdicts, out: Path = OUT) -> None:
     """code_coverage.json: counts by file and kind; missing and waived points; all with the
-    tests that hit them."""
+    tests that hit them; whether every job that is to be measured was."""
     counts: dict[str, dict[str, dict[str, int]]] = {}
     for (file, kind), own in verdicts.counts().items():
         counts.setdefault(file, {})[kind] = {state: own[state] for state in STATES}
     reasons: dict[str, list[Point]] = {}
     for point, reason in verdicts.waived.items():
         reasons.setdefault(reason, []).append(point)
+    measured = {job for jobs in coverage.jobs.values() for job in jobs}
     data = {
+        "whole": measured >= set(jobs_to_measure()),
         "counts": counts,
         "missing": [str(point) for point in verdicts.missing()],
         "waived": {

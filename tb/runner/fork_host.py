@@ -12,7 +12,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Self, TextIO
+from typing import Any, TextIO
 
 from tb.compiled import VARIABLE as COMPILED
 from tb.runner.common import RunnerError, relative
@@ -99,12 +99,6 @@ class JobHosts:
         self._hosts: dict[tuple[str, ...], ForkHost] = {}
         """The last one was used last."""
         self._started = 0
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Ends all servers."""

@@ -9,7 +9,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from tb.runner.common import INCLUDES, ROOT, RunnerError, hdl_files, relative
 from tb.runner.listed import read_yaml
@@ -83,20 +83,14 @@ def hdl_checks() -> list[Check]:
         for name, every in sets.items():
             # A set gives a top level the parameters that it has.
             values = {key: value for key, value in every.items() if key in known[top]}
-            label = f"({top}, {name})"
+            label, quick = f"({top}, {name})", name in QUICK_SETS
             generics = tuple(f"-G{key}={value}" for key, value in values.items())
-            command = (
-                *VERILATOR,
-                *("--top-module", top),
-                *generics,
-                *("hdl/lint.vlt", "-F", FILE_LIST),
-            )
-            checks.append(Check(f"verilator -Wall {label}", command, quick=name in QUICK_SETS))
+            command = (*VERILATOR, "--top-module", top, *generics, "-F", FILE_LIST)
+            checks.append(Check(f"verilator -Wall {label}", command, quick=quick))
             generics = tuple(f"-P{top}.{key}={value}" for key, value in values.items())
             icarus = ("iverilog", "-g2005", "-Wall", *INCLUDE_ARGS, "-t", "null", "-s", top)
             command = (*icarus, *generics, *sources)
-            icarus_check = Check(f"iverilog -Wall {label}", command, icarus_warning)
-            checks.append(replace(icarus_check, quick=name in QUICK_SETS))
+            checks.append(Check(f"iverilog -Wall {label}", command, icarus_warning, quick=quick))
             chparam = "".join(f" -set {key} {value}" for key, value in values.items())
             steps = (
                 f"read_verilog {' '.join(INCLUDE_ARGS)} {' '.join(sources)}",
@@ -105,8 +99,8 @@ def hdl_checks() -> list[Check]:
                 *("proc", "check -assert"),
             )
             command = ("yosys", "-p", "; ".join(steps))
-            yosys_check = Check(f"yosys check {label}", command, told_line=yosys_finding)
-            checks.append(replace(yosys_check, quick=name in QUICK_SETS))
+            yosys = Check(f"yosys check {label}", command, told_line=yosys_finding, quick=quick)
+            checks.append(yosys)
     return checks
 
 

@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
@@ -24,10 +24,12 @@ from tb.runner.builds import get_build, load_builds
 from tb.runner.cluster import Workers
 from tb.runner.common import (
     SIM_BUILD,
+    RunnerError,
     bench_files,
     digest,
     hdl_files,
     locked,
+    nearest,
     relative,
 )
 from tb.runner.discover import find_modules
@@ -183,31 +185,36 @@ def run_mutate(
     jobs: int | None,
     wait_s: int | None,
 ) -> int:
-    """Returns the number of mutants that survived, stayed undecided or were not run."""
-    OUT.unlink(missing_ok=True)
+    """Returns the number of mutants that survived or stayed undecided. Interrupted, it prints what
+    is done, and leaves the results of the last run as they are.
+    """
+    if module and not any(path.match(f"{module}.v") for path in hdl_files()):
+        known = nearest(module, (path.stem for path in hdl_files()))
+        raise RunnerError(f"MODULE={module}: no such module{known}")
     campaign = Campaign(count, seed, module, seconds)
-    start = time.monotonic()
+    start, stopped = time.monotonic(), None
     with locked(FOLDER):
         try:
             with _timed("netlist"):
                 campaign.prepare()
             if len(campaign.fates) < len(campaign.mutations):
                 campaign.build()
-                with Workers(launcher, jobs, wait_s) as workers:
+                with closing(Workers(launcher, jobs, wait_s)) as workers:
                     campaign.run(workers, workers.count)
-        except KeyboardInterrupt:
-            print("interrupted; the same command goes on from here", flush=True)
+        except KeyboardInterrupt as error:
+            stopped = error
     results = [(campaign.mutations[n - 1], campaign.fates[n]) for n in sorted(campaign.fates)]
-    missing = len(campaign.mutations) - len(results)
-    print(report(results), flush=True)
-    options = {"seed": seed, "count": count, "module": module, "not_run": missing}
-    write_report(results, OUT, options)
+    if results or not stopped:
+        print(report(results), flush=True)
+    if stopped:
+        print(f"the same command goes on from here; {relative(OUT)} stays as it was", flush=True)
+        raise stopped
+    write_report(results, OUT, {"seed": seed, "count": count, "module": module})
     bad = Alone(campaign.alone).failing()
     lines = [
-        *([f"{missing} mutant(s) not run"] if missing else []),
         *(f"fails without a mutant, left out: {name}: {text}" for name, text in bad.items()),
         f"{time.monotonic() - start:.0f} s; written to {relative(OUT)}",
     ]
     print("\n".join(lines), flush=True)
     left = sum(fate.status not in (KILLED, EQUIVALENT) for _, fate in results)
-    return missing + left + len(bad)
+    return left + len(bad)

@@ -14,15 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tb.runner.builds import BuildConfig, get_build
-from tb.runner.common import (
-    HDL,
-    ROOT,
-    SIM_BUILD,
-    RunnerError,
-    locked,
-    relative,
-    replace_once,
-)
+from tb.runner.common import HDL, ROOT, SIM_BUILD, RunnerError, locked, relative, replace_once
 from tb.runner.discover import Job, Module, all_tests, select_jobs
 from tb.runner.listed import parse, read_all
 from tb.runner.regress import Result, run_job

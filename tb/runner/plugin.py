@@ -273,9 +273,11 @@ class _Distributed:
         return _Scheduler(config, log) if config.getvalue("dist") == "load" else None
 
 
-def pytest_plugin_registered(plugin: object, manager: pytest.PytestPluginManager) -> None:
+def pytest_plugin_registered(plugin: Any, manager: pytest.PytestPluginManager) -> None:
     if type(plugin).__name__ == "DSession" and not manager.has_plugin("carillon-distributed"):
         manager.register(_Distributed(), "carillon-distributed")
+        # "bringing up nodes...", again and again, is all that it says with -q.
+        plugin.trdist.ensure_show_status = lambda: None
 
 
 class _Scheduler(LoadScopeScheduling):  # type: ignore[misc]

@@ -11,6 +11,8 @@ from xml.etree import ElementTree
 
 from cocotb_tools.check_results import get_results
 
+from tb.runner.common import ROOT
+
 PASSED, FAILED, NOT_RUN, TIMEOUT = "passed", "FAILED", "NOT RUN", "TIMEOUT"
 
 #: In a job's folder: what ended the test.
@@ -21,6 +23,8 @@ _ERROR = re.compile(r"%Error|\bERROR\b|\bCRITICAL\b|^Error:|error:|Error: |Excep
 _NUMBER = re.compile(r"0x[0-9a-fA-F_]+|\b\d[\d_.]*")
 # cocotb's own closing words: they say that a test failed, not why.
 _NOT_A_CAUSE = re.compile(r"cocotb\.regression|\*\*")
+#: A frame of the test's or the bench's own code; compiled files have no folder before them.
+_FRAME = re.compile(rf'File "(?:{re.escape(str(ROOT))}/)?((?:tb|models)/[^"]+)", line (\d+)')
 
 
 def without_numbers(text: str) -> str:
@@ -87,6 +91,8 @@ class Verdict:
     sim_ns: float = 0.0
     failure: Failure | None = None
     """More about the exception, as far as the bench could tell."""
+    place: str = ""
+    """File and line that raised it, unless it is a mismatch, which says all."""
 
     @property
     def ok(self) -> bool:
@@ -95,7 +101,8 @@ class Verdict:
     @property
     def cause(self) -> str:
         """One line."""
-        return self.failure.cause if self.failure else self.message.partition("\n")[0]
+        text = self.failure.cause if self.failure else self.message.partition("\n")[0]
+        return f"{text} ({self.place})" if self.place else text
 
     @property
     def signature(self) -> str:
@@ -120,12 +127,14 @@ def first_error(log: Path) -> str:
     return ""
 
 
-def _failure_text(cases: list[ElementTree.Element]) -> str:
+def _failure_text(cases: list[ElementTree.Element]) -> tuple[str, str]:
+    """The exception, and the innermost place of our own code that it came from."""
     for node in (node for case in cases for node in case if node.tag in ("failure", "error")):
         text = (node.get("message") or node.text or "").strip()
         kind = node.get("type") or node.get("error_type") or node.tag
-        return f"{kind}: {text}" if text else kind
-    return ""
+        frames = _FRAME.findall(node.text or "")
+        return (f"{kind}: {text}" if text else kind), ":".join(frames[-1] if frames else ())
+    return "", ""
 
 
 _UNIT_NS = {"fs": 1e-6, "ps": 1e-3, "ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
@@ -157,15 +166,16 @@ def judge(results: Path, log: Path, exit_code: int) -> Verdict:
     sim_ns = _simulated_ns(cases)
     skipped = sum(1 for case in cases if case.find("skipped") is not None)
 
-    def verdict(status: str, message: str = "") -> Verdict:
+    def verdict(status: str, message: str = "", place: str = "") -> Verdict:
         failure = read_failure(results.with_name(FAILURE_FILE), message) if message else None
-        return Verdict(status, message, sim_ns, failure)
+        return Verdict(status, message, sim_ns, failure, "" if failure and failure.obj else place)
 
     if tests - skipped <= 0:
         what = f"{skipped} skipped" if skipped else "does the module import, is the name right?"
         return verdict(NOT_RUN, hint or f"no test ran ({what})")
     if failures:
-        return verdict(FAILED, _failure_text(cases) or hint or f"{failures} test(s) failed")
+        text, place = _failure_text(cases)
+        return verdict(FAILED, text or hint or f"{failures} test(s) failed", place)
     if skipped:
         return verdict(NOT_RUN, f"{skipped} of {tests} tests were skipped")
     if exit_code:

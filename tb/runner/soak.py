@@ -17,6 +17,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import closing
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -286,7 +287,7 @@ def run_soak(
         [j for b, part in every for j in select_jobs(modules, [part.test], (1,), "verilator", b)]
     )
     builds = {name: replace(config, timeout_s=TIMEOUT_S) for name, config in builds.items()}
-    with Workers(launcher, jobs, wait_s) as workers:
+    with closing(Workers(launcher, jobs, wait_s)) as workers:
 
         def run(job: Job, config: BuildConfig) -> tuple[Result, dict[str, int]]:
             try:

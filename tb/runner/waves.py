@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 
 from tb.runner.builds import BuildConfig, get_build, load_builds
@@ -50,15 +52,14 @@ def _simulate(job: Job, config: BuildConfig, wave: Path) -> tuple[Result, str]:
     if not wave.is_file() or not wave.stat().st_size:
         raise RunnerError(f"the simulation wrote no waves; see {relative(result.log)}")
     failure = _failure(result)
-    save = write_save_file(wave, failure)
+    full = "FULL" in config.defines
+    save = write_save_file(wave, failure, full)
     numbers = dict.fromkeys(("cq", "qp", "srq", "key"), 0)
     for word in config.sim_args:
         kind, _, number = word.removeprefix("+wave_").partition("=")
         numbers |= {kind: int(number)} if kind in numbers else {}
     end = round(result.verdict.sim_ns * 1000)
-    views = write_stories(
-        wave, numbers, end, failure.time_ps if failure else -1, full="FULL" in config.defines
-    )
+    views = write_stories(wave, numbers, end, failure.time_ps if failure else -1, full)
     opening = [f"gtkwave {relative(wave)} {relative(view)}" for view in (save, *views)]
     return result, "\n  ".join(opening)
 
@@ -99,4 +100,10 @@ def run_waves(jobs: Sequence[Job], selection: Selection, looked_at: Mapping[str,
     if not verdict.ok:
         print(f"  {verdict.cause}")
     print(f"open the waves with:\n  {command}")
+    if verdict.ok and not find_spec("pywellen"):
+        print(
+            "the views show the whole run: `make setup` installs pywellen, which finds their steps"
+        )
+    if not shutil.which("gtkwave"):
+        print("GTKWave is not installed (Debian: apt-get install gtkwave)")
     return 0 if verdict.ok else 1

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -47,7 +48,7 @@ def hosts(tmp_path: Path) -> JobHosts:
 
 
 def test_a_run_has_its_own_folder_environment_and_log(tmp_path: Path) -> None:
-    with hosts(tmp_path) as jobs:
+    with closing(hosts(tmp_path)) as jobs:
         for name in ("one", "two"):
             run = f"os.environ['X'] = os.environ.get('X', '') + '{name}'; print(os.environ['X'])"
             code, log = execute(jobs, tmp_path / name, run + "; open('here', 'w')")
@@ -57,7 +58,7 @@ def test_a_run_has_its_own_folder_environment_and_log(tmp_path: Path) -> None:
 
 def test_runs_of_one_command_share_a_server(tmp_path: Path) -> None:
     """One of too many ends: that which was not used for longest."""
-    with hosts(tmp_path) as jobs:
+    with closing(hosts(tmp_path)) as jobs:
         servers = [
             int(execute(jobs, tmp_path, "print(os.getppid())", program=BODY + "\n" * number)[1])
             for number in (0, 0, 1, 2)
@@ -70,7 +71,7 @@ def test_runs_of_one_command_share_a_server(tmp_path: Path) -> None:
 
 def test_a_module_is_imported_once_and_only_if_needed(tmp_path: Path) -> None:
     show = "import sys; print('tb.runner.builds' in sys.modules)"
-    with hosts(tmp_path) as jobs:
+    with closing(hosts(tmp_path)) as jobs:
         assert execute(jobs, tmp_path, show)[1] == "False\n"
         assert execute(jobs, tmp_path, show, module="tb.runner.builds")[1] == "True\n"
         assert execute(jobs, tmp_path, show)[1] == "True\n"
@@ -93,7 +94,7 @@ def test_a_module_is_imported_once_and_only_if_needed(tmp_path: Path) -> None:
 def test_how_a_run_ends_is_told_and_hurts_no_other(
     tmp_path: Path, run: str, status: int | str
 ) -> None:
-    with hosts(tmp_path) as jobs:
+    with closing(hosts(tmp_path)) as jobs:
         ended, log = execute(jobs, tmp_path, "print('before', flush=True)\n" + run, limit_s=1)
         assert ended == status and log.startswith("before\n")
         assert execute(jobs, tmp_path, "print(1)", limit_s=None) == (0, "1\n")
@@ -103,10 +104,10 @@ def test_only_a_run_that_uses_none_is_ended_by_the_clock(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A run that waits for the processor, as on a busy machine, is not stopped by its limit."""
-    with hosts(tmp_path) as jobs:
+    with closing(hosts(tmp_path)) as jobs:
         assert execute(jobs, tmp_path, "time.sleep(2.5)", limit_s=1)[0] == 0
     program = "from tb.runner import limits\nlimits.IDLE_S = 0.5\n" + PROGRAM + BODY
-    with hosts(tmp_path) as jobs:
+    with closing(hosts(tmp_path)) as jobs:
         monkeypatch.setattr(sys.modules[__name__], "PROGRAM", program)
         start = time.monotonic()
         assert execute(jobs, tmp_path, "time.sleep(100)", program="")[0] == "time limit"
@@ -115,7 +116,7 @@ def test_only_a_run_that_uses_none_is_ended_by_the_clock(
 
 def test_a_server_that_does_not_start_or_ends_names_its_log(tmp_path: Path) -> None:
     command, env = [sys.executable, "-c", "print('no')"], {"COCOTB_TEST_MODULES": "json"}
-    with hosts(tmp_path) as jobs:
+    with closing(hosts(tmp_path)) as jobs:
         with pytest.raises(RunnerError, match=r"the simulator ended; its log: .*host\.log"):
             jobs.execute(command, tmp_path, env, (tmp_path / "l").open("w"), 1)
         assert (tmp_path / "hosts" / "1" / "host.log").read_text() == "no\n"
@@ -124,7 +125,7 @@ def test_a_server_that_does_not_start_or_ends_names_its_log(tmp_path: Path) -> N
 
 
 def test_ctrl_c_ends_the_servers(tmp_path: Path) -> None:
-    with hosts(tmp_path) as jobs, ThreadPoolExecutor(1) as pool:
+    with closing(hosts(tmp_path)) as jobs, ThreadPoolExecutor(1) as pool:
         server = int(execute(jobs, tmp_path, "print(os.getppid())")[1])
         running = pool.submit(execute, jobs, tmp_path, "print(1, flush=True); time.sleep(100)")
         while (tmp_path / "sim.log").read_text() != "1\n":

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tb.runner import mutate
 from tb.runner import mutate_netlist as netlist
 from tb.runner.builds import load_builds
 from tb.runner.common import RunnerError, prepare_environment
@@ -213,6 +214,30 @@ def test_what_fails_without_a_mutant_is_known(tmp_path: Path) -> None:
     assert Alone(tmp_path).failing() == {"test_m.One seed 3": "wrong"}
     Alone(tmp_path).again()
     assert Alone(tmp_path).of("test_m.One seed 3", lambda: Outcome("", 0.5)).message == ""
+
+
+class Stopped(mutate.Campaign):
+    """Ctrl-C after two mutants."""
+
+    def prepare(self) -> None:
+        self.mutations = [MUTATION] * 3
+        self.fates = {1: Fate(KILLED), 2: Fate(SURVIVED)}
+        raise KeyboardInterrupt
+
+
+def test_a_stop_is_told_and_leaves_results(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(mutate, "Campaign", Stopped)
+    monkeypatch.setattr(mutate, "OUT", tmp_path / "mutation.json")
+    monkeypatch.setattr(mutate, "FOLDER", tmp_path / "mutate")
+    (tmp_path / "mutation.json").write_text("kept")
+    with pytest.raises(KeyboardInterrupt):
+        mutate.run_mutate(3, 1, "cde_f*", 60, "", 1, None)
+    assert (tmp_path / "mutation.json").read_text() == "kept"
+    assert "mutants: 2: 1 killed" in capsys.readouterr().out
+    with pytest.raises(RunnerError, match=r"MODULE=cde_fifos: no such module \(nearest: cde_fifo"):
+        mutate.run_mutate(3, 1, "cde_fifos", 60, "", 1, None)
 
 
 # -- results ---------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ import pytest
 
 from tb.env.harness.records import MemWrite
 from tb.env.scoreboard.explain import Mismatch
+from tb.replay.__main__ import main
 from tb.replay.file import Block, End, FileError, Header, Life, Writer, read
 from tb.replay.judge import Judge, judge_file
 from tb.selftest.streams import PARAMS, Stream
@@ -48,3 +49,33 @@ def test_other_files_are_told(tmp_path: Path, text: str) -> None:
     (tmp_path / "run.gz").write_bytes(gzip.compress(text.encode()))
     with pytest.raises(FileError, match=r"run\.gz: (not a file of |carillon-)records"):
         judge_file(tmp_path / "run.gz")
+
+
+LIFE = '["life", 0, {}]'
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ('["life", 0', "not JSON"),
+        ("7", "not a list that begins with one of life, block, asked, access, end, waited"),
+        ('[["life"]]', "not a list that begins with one of life"),
+        ('["nonsense", 1]', "not a list that begins with one of life"),
+        ('["block"]', "`block` has the values commanding, stalled, order, fields"),
+        ('["life", 0, {"x": 1}]', "a value of `life` is of another kind than docs/replay.md"),
+        ('["block", false, {}, [0], {"X": [[1]]}]', "no kind of record is named 'X'; there are T"),
+        ('["block", false, {}, [0], {"MemWrite": [[1]]}]', "MemWrite has the fields cycle, "),
+        ('["block", false, {}, [3], {}]', "a value of `block` is of another kind than docs"),
+    ],
+)
+def test_a_bad_line_is_told_in_words(tmp_path: Path, line: str, problem: str) -> None:
+    head = '{"format": "carillon-records", "version": 3}'
+    (tmp_path / "run.gz").write_bytes(gzip.compress(f"{head}\n{LIFE}\n{line}\n".encode()))
+    with pytest.raises(FileError) as told:
+        judge_file(tmp_path / "run.gz")
+    assert str(told.value).startswith(f"{tmp_path}/run.gz, line 3: {problem}")
+
+
+def test_seeds_of_the_bench_are_long(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "--seed", "5"]) == 2
+    assert "SEED=5: must be a whole number from 1000 to" in capsys.readouterr().out

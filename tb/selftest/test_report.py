@@ -129,7 +129,8 @@ def test_whole_site(tmp_path: Path) -> None:
         "soak": ("1 mismatches", '"seed": 3'),
         "rates": ("posts_per_cycle 1", "clock_mhz 412.5", '"device": "any"'),
         "history": ("7 runs; 3 failures in the last", "<b>why</b>", "cpu_s 307", "quick, interr"),
-        "index": ("3 of 7 items failed", "regression.json"),
+        "index": ("3 of 7 items failed", "regression.json", "381 processor", "5 numbers measured"),
+        "tests": ("381 processor seconds",),
     }
     for name, texts in told.items():
         for text in texts:

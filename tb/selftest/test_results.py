@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tb.runner.common import ROOT
 from tb.runner.discover import Job
 from tb.runner.regress import job_filter
 from tb.runner.results import (
@@ -92,6 +93,24 @@ def test_failure_gives_its_cause(tmp_path: Path) -> None:
     verdict = outcome(tmp_path, failing("AssertionError", "wrong&#10;more"), failures=1)
     assert (verdict.status, verdict.message) == (FAILED, "AssertionError: wrong\nmore")
     assert verdict.cause == "AssertionError: wrong"
+
+
+def frames(*places: tuple[Path, int]) -> str:
+    return "\n".join(f'File "{path}", line {line}, in f' for path, line in places)
+
+
+def test_an_error_has_its_place(tmp_path: Path) -> None:
+    """The innermost frame of our own code; a mismatch says more than that."""
+    test, bench, other = ROOT / "tb/tests/test_m.py", Path("models/nic.py"), ROOT / ".venv/x/y.py"
+    stack = frames((test, 12), (bench, 7), (other, 3))
+    inner = f'<failure type="TypeError" message="no&#10;more">{stack}</failure>'
+    verdict = outcome(tmp_path, case(inner), failures=1)
+    assert verdict.cause == "TypeError: no (models/nic.py:7)"
+    assert verdict.message == "TypeError: no\nmore" and "models/nic.py" in verdict.signature
+    note = mismatch(11, "armed", "CQ-12")
+    (tmp_path / FAILURE_FILE).write_text(json.dumps(note))
+    inner = f'<failure type="Mismatch" message="{note["text"]}">{stack}</failure>'
+    assert outcome(tmp_path, case(inner), failures=1).cause == note["text"]
 
 
 def test_failures_with_one_cause_have_one_signature() -> None:

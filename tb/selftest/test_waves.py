@@ -96,7 +96,7 @@ def test_a_failing_object_is_on_top(
 ) -> None:
     failure = replace(FAILED, obj=obj, number=number)
     assert object_argument(failure) == argument
-    path = write_save_file(tmp_path / "a.fst", failure)
+    path = write_save_file(tmp_path / "a.fst", failure, full=False)
     text, rows = path.read_text(), (ROOT / FOLDER / f"{file}.gtkw").read_text()
     assert path.name == "a.gtkw"
     assert text.index("-CQ 11: armed SOLICITED, model ANY (CQ-12)\n") < text.index(rows)
@@ -109,11 +109,19 @@ def test_a_failing_object_is_on_top(
 @pytest.mark.parametrize("obj, number", [("", None), ("CQ", None), ("doorbell page", 3)])
 def test_a_failure_of_no_object(obj: str, number: int | None) -> None:
     failure = replace(FAILED, obj=obj, number=number)
-    text = save_file(failure)
+    text = save_file(failure, full=False)
     assert " 5816000 -1" in text and "-All interfaces" not in text and ".obj." not in text
     assert text.endswith(SAVE_FILE.read_text()[-1000:])
-    assert save_file(None) == SAVE_FILE.read_text()
+    assert save_file(None, full=False) == SAVE_FILE.read_text()
     assert object_argument(failure) == object_argument(None) == ""
+
+
+@pytest.mark.parametrize(("top", "full"), [("cde_top", True), ("cde_cpl_top", False)])
+def test_pins_are_ports_of_the_top_level(top: str, full: bool) -> None:
+    pins = set(re.findall(r"tb_top\.dut\.(\w+)", save_file(None, full)))
+    source = (ROOT / "hdl" / f"{top}.v").read_text()
+    ports = set(re.findall(r"^ *(?:input|output) .*?(\w+),?$", source, re.M))
+    assert len(pins) > 25 and pins <= ports, pins - ports
 
 
 NUMBERS = {"cq": 11, "qp": 3, "srq": 1, "key": 5}

@@ -40,6 +40,8 @@ _ZOOM_PIXELS = 200
 _TITLE = 48
 _NAMES = 520
 _NONE = " -1" * 27
+#: Pins that the completion core has, and the full engine has not, as rows of the template.
+_CORE_PINS = re.compile(r"^@28\ntb_top\.dut\.s_axis_(?:cpl|rsv)_\w+\n", re.M)
 _CLOSED_BEGIN, _CLOSED_END = "@c00200", "@1401200"
 
 
@@ -70,9 +72,13 @@ def object_argument(failure: Failure | None) -> str:
     return "+wave_{}={}".format(*number_of(failure.obj, failure.number))
 
 
-def save_file(failure: Failure | None) -> str:
-    """The text of a save file. ``failure``: where the marker is, and what comes on top."""
+def save_file(failure: Failure | None, full: bool) -> str:
+    """The text of a save file. ``failure``: where the marker is, and what comes on top; ``full``:
+    of the full engine.
+    """
     text = SAVE_FILE.read_text()
+    if full:
+        text = _CORE_PINS.sub("", text)
     if failure is None:
         return text
     # GTKWave does not start where less is left than the window shows. Where the bench told nothing,
@@ -98,8 +104,8 @@ def save_file(failure: Failure | None) -> str:
     return head + "\n".join(top) + "\n" + rows
 
 
-def write_save_file(wave: Path, failure: Failure | None) -> Path:
+def write_save_file(wave: Path, failure: Failure | None, full: bool) -> Path:
     """Writes it next to the waves, with their name."""
     path = wave.with_suffix(".gtkw")
-    path.write_text(save_file(failure))
+    path.write_text(save_file(failure, full))
     return path
