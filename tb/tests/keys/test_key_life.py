@@ -11,7 +11,7 @@ import pyuvm
 
 from tb.env.defs import Cause, Cmd, Opcode, QpState, Result, Right, Verdict
 from tb.env.host.qp import Qp
-from tb.env.host.regions import MemoryWindow, Region
+from tb.env.host.regions import KeyStatus, MemoryWindow, Region
 from tb.tests.common.posting import OK
 from tb.tests.common.taking import TAKEN
 from tb.tests.common.windowing import (
@@ -163,7 +163,7 @@ class CommandsTest(WindowTest):
         for n, window in enumerate(windows):
             assert window.key == GENERATION | WINDOW | n
             status = await window.query()
-            assert status == (window.key, 0, 0, 0xFFFF - n, Right(0), 0, False, 0), status
+            assert status == KeyStatus(window.key, 0, 0, 0xFFFF - n, Right(0)), status
             for kind in (READ, WRITE):
                 await self.demand_verdict(qp, BAD_KEY, kind, window.key, 0, 8)
         for window in windows:
