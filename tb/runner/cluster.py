@@ -27,6 +27,7 @@ from typing import TypeVar
 import execnet
 
 from tb.runner.common import ROOT, RunnerError, cpu_count, prepare_environment
+from tb.runner.simulator import kill_all
 
 #: Workers of a cluster unless JOBS says how many.
 COUNT = 2
@@ -34,7 +35,7 @@ COUNT = 2
 _HERE = "setsid"
 #: Seconds of wall time that a batch system has to start all workers, unless CLUSTER_WAIT says more.
 WAIT_S = 120
-#: A worker that still computes when it is told to end is interrupted after 5 s, by execnet.
+#: How long a worker may take to end when it is told to.
 _END_S = 12.0
 #: For launchers: their standard output must carry what the worker writes, at once, and no more.
 _LAUNCHERS = {
@@ -227,9 +228,22 @@ class Workers:
 
 
 def serve(channel: execnet.Channel) -> None:
-    """Runs in a worker: calls what it is sent until the other end closes."""
+    """Runs in a worker: calls what it is sent until the other end closes, and then ends at once,
+    with all processes that the call has started.
+    """
     prepare_environment()
-    for data in channel:
+    calls: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+    busy, main = threading.Event(), threading.get_ident()
+
+    def received(data: bytes | None) -> None:
+        calls.put(data)
+        if data is None and busy.is_set():
+            kill_all()
+            signal.pthread_kill(main, signal.SIGINT)
+
+    channel.setcallback(received, endmarker=None)
+    while data := calls.get():
+        busy.set()
         try:
             function, args = pickle.loads(data)
             answer = True, function(*args)
@@ -237,4 +251,6 @@ def serve(channel: execnet.Channel) -> None:
             answer = False, str(error)
         except Exception:
             answer = False, traceback.format_exc()
-        channel.send(pickle.dumps(answer))
+        busy.clear()
+        with suppress(OSError):
+            channel.send(pickle.dumps(answer))

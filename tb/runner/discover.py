@@ -235,7 +235,11 @@ def select_jobs(
     check_patterns(modules, patterns)
     jobs = [j for m in modules for j in jobs_of_module(m, patterns, seeds, sim, build)]
     if not jobs and build:
-        raise RunnerError(f"BUILD={build}: no such test is for it; `make list` has them")
+        chosen = [m for m in modules if jobs_of_module(m, patterns)]
+        builds = dict.fromkeys(name for m in chosen for name in m.builds)
+        what = f"BUILD={build}: no such test is for it{nearest(build, builds)}"
+        has = f"; {', '.join(patterns)} has builds {', '.join(builds)}" if patterns else ""
+        raise RunnerError(f"{what}{has}; `make list` has them")
     if not jobs:
         raise RunnerError("no test selected: there are none in tb/tests")
     return jobs
