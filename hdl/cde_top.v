@@ -3,9 +3,10 @@
 //
 // Purpose: takes posts, holds and releases deferred batches, hands requests to the transport, completes them in order,
 //          writes completions into host memory, and calls the consumer back exactly when NDKPI says so. Structure:
-//          docs/architecture.md; pins: docs/interfaces.md and docs/posting.md.
-// Ports:   s_axi doorbell pages, s_axil control, m_axi host memory (write only), m_axis_work, s_axis_done, s_axis_conn,
-//          m_axis_term transport, m_axis_irq interrupt vectors, trace.
+//          docs/architecture.md; pins: docs/interfaces.md, posting.md, receive.md and windows.md.
+// Ports:   s_axi doorbell pages, s_axil control, m_axi host memory (write only); transport: m_axis_work, s_axis_done,
+//          s_axis_conn, m_axis_term, receives s_axis_rreq, m_axis_scatter, s_axis_rdone, access checks s_axis_check,
+//          m_axis_verdict; m_axis_irq interrupt vectors; trace.
 // Latency: post to m_axis_work 12 cycles, s_axis_done to m_axi 15, write response to EQE 9, arm to EQE 9 (memory and
 //          sinks ready).
 `default_nettype none

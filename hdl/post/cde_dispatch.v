@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_dispatch: indicates released requests to the transport (DF-06, DF-09, DF-12, DF-13).
 //
-// Purpose: cde_looks says which request is fetched. It is read (P, two cycles) and judged (G) beside how far its QP has
-//          got: one that is not next, or fenced and must wait, is dropped, and its QP looked at again when it asks.
+// Purpose: cde_looks says which request is fetched. It is read (P, three cycles) and judged (G) beside how far its QP
+//          has got: one that is not next, or fenced and must wait, is dropped, and its QP looked at again when it asks.
 //          What passes waits in a queue, and is offered (O). So nothing in front of the queue ever stands still. A QP
 //          may leave CONNECTED while requests of it wait: the first of them that comes out sets the QP back to itself,
 //          the others are discarded, and all come again, to be skipped.

@@ -4,7 +4,7 @@
 // Purpose: the oldest request of a QP retires when it was reported, executed here, or skipped. How far a QP may go is
 //          told by each report (its request, and the local and skipped ones behind it), and by a local or skipped
 //          request with no report outstanding. So nothing is fetched that may not retire: cde_looks says which request
-//          is fetched, it is read (P, two cycles), judged (G), waits in a queue, and is offered (O). Nothing in front
+//          is fetched, it is read (P, three cycles), judged (G), waits in a queue, and is offered (O). Nothing in front
 //          of the queue ever stands still.
 // Ports:   accepted posts (acc_*), indicated requests (ind_*), reports (seen_*: taken, judged in the next cycle; rep_*,
 //          bad*); completions to the CQs (m_axis_cpl, one lane); retired requests (ret_*), retired Reads (rr_*); trace
