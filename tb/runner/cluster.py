@@ -210,12 +210,13 @@ class Workers:
             for _ in range(tries):
                 if self._closed or channel is None:
                     raise RunnerError("the workers were ended")
-                try:
+                ok = None
+                with suppress(EOFError, OSError, channel.RemoteError):
                     channel.send(pickle.dumps((function, args)))
                     ok, value = pickle.loads(channel.receive())
-                except (EOFError, OSError, channel.RemoteError):
-                    if self._closed:
-                        raise RunnerError("the workers were ended") from None
+                if self._closed:  # what was killed is no answer
+                    raise RunnerError("the workers were ended")
+                if ok is None:
                     channel = self._open(self._new_spec())
                     continue
                 if not ok:
@@ -228,9 +229,7 @@ class Workers:
 
 
 def serve(channel: execnet.Channel) -> None:
-    """Runs in a worker: calls what it is sent until the other end closes, and then ends at once,
-    with all processes that the call has started.
-    """
+    """Runs in a worker: calls what it is sent. When the other end closes, the call ends at once."""
     prepare_environment()
     calls: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
     busy, main = threading.Event(), threading.get_ident()
