@@ -11,13 +11,12 @@ import re
 import shutil
 import threading
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import Progress
 
 from tb.runner import mutate_netlist as netlist
 from tb.runner.builds import get_build, load_builds
@@ -52,13 +51,6 @@ from tb.runner.tiers import Costs
 
 FOLDER = SIM_BUILD / "mutate"
 OUT = SIM_BUILD / "mutation.json"
-_COLUMNS = (
-    TextColumn("{task.description}"),
-    BarColumn(),
-    MofNCompleteColumn(),
-    TextColumn("{task.fields[state]}"),
-    TimeRemainingColumn(),
-)
 
 
 class Campaign:
@@ -75,11 +67,11 @@ class Campaign:
         self.steps = make_steps(self.plan, self.modules)
         self.tests = digest(bench_files(), self.key, self.steps)
         """Changes with anything that a run depends on."""
-        self.alone = FOLDER / "alone" / self.tests[:16]
         self.count, self.seed, self.module, self.proof_s = count, seed, module, proof_s
         # No character that would be one of a pattern of files.
         name = re.sub(r"\W", "+", f"{seed}_{count}_{module}" if module else f"{seed}_{count}")
         self.folder, self.results = FOLDER / name, FOLDER / f"{name}.jsonl"
+        self.alone = self.folder / "alone" / self.tests[:16]
         self.fates: dict[int, Fate] = {}
         self.mutations: list[Mutation] = []
         self.reaching: dict[str, set[int]] = {}
@@ -91,6 +83,7 @@ class Campaign:
         stored, base = self.folder / "mutants.json", self.folder / "base.il"
         data = json.loads(stored.read_text()) if stored.is_file() else {}
         if data.get("key") != self.key:
+            print("makes the netlist: minutes", flush=True)
             shutil.rmtree(self.folder, ignore_errors=True)
             self.folder.mkdir()
             self.results.unlink(missing_ok=True)
@@ -120,9 +113,9 @@ class Campaign:
         """The netlist with the bench, for each top level."""
         builds = {}
         for top, config in self.tops.items():
-            with _timed(f"build of the netlist of {top}"):
-                builds[top] = netlist.netlist_build(config, top, self.folder)
-                build(builds[top], "verilator")
+            print(f"builds the netlist of {top}", flush=True)
+            builds[top] = netlist.netlist_build(config, top, self.folder)
+            build(builds[top], "verilator")
         Setup(builds, self.mutations, self.alone, self.proof_s).write(self.folder)
         Alone(self.alone).again()
 
@@ -157,23 +150,16 @@ class Campaign:
                 if fate.status == KILLED:
                     order.learn(mutation, fate.by)
                 killed = sum(f.status == KILLED for f in self.fates.values())
-            progress.update(task, advance=1, state=f"{killed} killed")
+            progress.update(task, advance=1, description=f"{killed} of {len(self.fates)} killed")
 
-        with Progress(*_COLUMNS) as progress, self.results.open("a") as out:
-            task = progress.add_task("mutants", total=len(left), state="")
+        with Progress() as progress, self.results.open("a") as out:
+            task = progress.add_task("mutants", total=len(left))
             pool = ThreadPoolExecutor(max_workers=count)
             try:
                 for future in as_completed([pool.submit(decide, number) for number in left]):
                     future.result()
             finally:
                 pool.shutdown(wait=False, cancel_futures=True)
-
-
-@contextmanager
-def _timed(what: str) -> Iterator[None]:
-    start = time.monotonic()
-    yield
-    print(f"{what}: {time.monotonic() - start:.0f} s", flush=True)
 
 
 def run_mutate(
@@ -195,8 +181,7 @@ def run_mutate(
     start, stopped = time.monotonic(), None
     with locked(FOLDER):
         try:
-            with _timed("netlist"):
-                campaign.prepare()
+            campaign.prepare()
             if len(campaign.fates) < len(campaign.mutations):
                 campaign.build()
                 with closing(Workers(launcher, jobs, wait_s)) as workers:

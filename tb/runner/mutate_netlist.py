@@ -9,6 +9,7 @@ and plants the mutants: see its help for the modes.
 from __future__ import annotations
 
 import fnmatch
+import itertools
 import json
 import random
 import re
@@ -213,13 +214,31 @@ def choose(
     return found + rest[: count - len(found)]
 
 
+def _keeping(base: str, mutation: Mutation) -> list[str]:
+    """A register's new output gets the initial value of the old one, which `mutate` leaves there:
+    a Yosys command, none for other pins.
+    """
+    own = base.partition(f"module \\{mutation.module}\n")[2].partition("\nend\n")[0]
+    wire = rf"^  attribute \\init \d+'(\d+)\n  wire .*\\{re.escape(mutation.wire.lstrip(chr(92)))}$"
+    initial = re.search(wire, own, re.M) if mutation.port.lstrip("\\") == "Q" else None
+    if not initial:
+        return []
+    new = f"{mutation.module}/{mutation.cell} %co1:+[Q] {mutation.module}/w:*mutate* %i"
+    return [f"setattr -set init 1'{initial[1][-1 - (mutation.wirebit or 0)]} {new}"]
+
+
 def plant(base: Path, mutations: Sequence[Mutation], folder: Path) -> None:
     """Writes planted.il and netlist.v: mutant i (from 1) is active while the select input is i."""
     width = max(len(mutations).bit_length(), 1)
+    text = base.read_text()
+    planted = [
+        # Tops without any mutant have a select input as well.
+        [m.command(f"-ctrl {SELECT} {width} {n} "), *_keeping(text, m)]
+        for n, m in enumerate(mutations, 1)
+    ]
     steps = [
         f"read_rtlil {base}",
-        # Tops without any mutant have a select input as well.
-        *(m.command(f"-ctrl {SELECT} {width} {n} ") for n, m in enumerate(mutations, 1)),
+        *itertools.chain(*planted),
         f"write_rtlil {folder / 'planted.il'}",
         f"delete {ROOT_MODULE}",
         # Icarus would carry unknown values on.

@@ -114,11 +114,8 @@ class Campaign:
         count = facts["completions"]
         self.completions += count
         self.records += facts["records"]
-        for group, found in (
-            (self.builds, {job.build: count}),
-            (self.tests, {job.name: count}),
-            (self.bins, result.bins),
-        ):
+        groups = (self.builds, {job.build: count}), (self.tests, {job.name: count})
+        for group, found in (*groups, (self.bins, result.bins)):
             for name, more in found.items():
                 group[name] = group.get(name, 0) + more
 

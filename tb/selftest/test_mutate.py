@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -95,6 +96,7 @@ module cde_small__1 (input wire clk, input wire [3:0] s_data, output reg [3:0] m
     reg [3:0] mem [0:3];
     (* keep *) reg [3:0] seen;
     reg [3:0] unseen;
+    initial m_data = 4'b0101;
     always @(posedge clk) begin
         m_data <= s_data + 4'd1;
         mem[s_data[1:0]] <= s_data;
@@ -107,7 +109,9 @@ module mutants_root; endmodule
 
 
 def test_netlist_of_mutants(tmp_path: Path) -> None:
-    """Every pin of a memory is listed; a mutant of what nobody looks at reaches no output."""
+    """Every pin of a memory is listed; a mutant of what nobody looks at reaches no output; a
+    mutated register starts with its value.
+    """
     prepare_environment()
     (tmp_path / "design.v").write_text(DESIGN)
     steps = (
@@ -122,13 +126,16 @@ def test_netlist_of_mutants(tmp_path: Path) -> None:
     assert {port for cell, port in pins if cell == "mem"} == {
         *("RD_ADDR", "RD_DATA", "WR_ADDR", "WR_DATA", "WR_EN"),
     }
-    chosen = [pins["add", "A"], pins["mem", "WR_DATA"], pins["sub", "B"]]
+    register = next(m for m in listed if m.port == "Q" and m.wire == "m_data" and m.wirebit == 2)
+    chosen = [pins["add", "A"], pins["mem", "WR_DATA"], pins["sub", "B"], register]
     netlist.plant(tmp_path / "base.il", chosen, tmp_path)
-    assert netlist.reaching(["cde_small"], tmp_path) == {"cde_small": {1, 2}}
+    planted = (tmp_path / "planted.il").read_text()
+    assert re.search(r"attribute .init 1'1\n(  attribute .*\n)*  wire \S*mutate", planted)
+    assert netlist.reaching(["cde_small"], tmp_path) == {"cde_small": {1, 2, 4}}
     ports = json.loads((tmp_path / "ports.json").read_text())["modules"]["cde_small__1"]["ports"]
     text = netlist.wrapper("cde_top", ports)
     assert "input wire [3:0] s_data" in text and "parameter NUM_MW = 0" in text
-    assert "reg [1:0] mutant;" in text and ".mutsel(mutant)" in text
+    assert "reg [2:0] mutant;" in text and ".mutsel(mutant)" in text
 
 
 # -- which tests a mutant meets --------------------------------------------------------------------
