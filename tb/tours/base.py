@@ -120,13 +120,10 @@ class TourTest(CarillonTest):
                 self.side.report(qp.number, status=0)
                 await self.rest()
 
-    async def _do_stall(self) -> str:
-        return self._stall(True)
-
     async def _do_go(self) -> str:
-        return self._stall(False)
+        return await self._do_stall(False)
 
-    def _stall(self, on: bool) -> str:
+    async def _do_stall(self, on: bool = True) -> str:
         assert self.channel is not None
         self.stalled = on
         self.harness.hold(self.channel, on)

@@ -5,11 +5,9 @@ waits does not put it off; the latest setting counts.
 
 from __future__ import annotations
 
-from itertools import product
-
 import pyuvm
 
-from tb.env.defs import CQ_DB, ArmType, CqStatus, PageReg, Result
+from tb.env.defs import CQ_DB, ArmType, CqStatus, PageReg
 from tb.tests.common.steps import (
     ANY,
     ERRORS,
@@ -56,58 +54,6 @@ class ModerationBase(StepTest):
         await q.cq.wait_callbacks(q.expected + 1)
         q.demand(1, snap=q.cq.callbacks[-1].snap)
         await self.env.drain(16)
-
-
-def mode(count: int, interval: int) -> str:
-    """The meaning of a setting for a ring of 2^LOG2 entries."""
-    if interval == 0 or count <= 1:
-        return "off"
-    by_count = count <= 1 << LOG2
-    by_interval = interval != OTHER_ONLY
-    if by_count and by_interval:
-        return "both"
-    return "count" if by_count else "interval" if by_interval else "refused"
-
-
-@pyuvm.test()
-class SettingsTest(ModerationBase):
-    """All combinations: what each means; which are refused: ResultsTest, ModerationBitsTest."""
-
-    async def scenario(self) -> None:
-        size = 1 << LOG2
-        counts = (0, 1, 2, size, size + 1, 0xFFFE, OTHER_ONLY)
-        intervals = (0, self.unit, 0xFFFE, OTHER_ONLY)
-        for setting in product(counts, intervals):
-            if mode(*setting) != "refused":
-                q = await self.consumer(f"{mode(*setting)}: {setting}", moderation=setting)
-                await self.behaves(q, *setting)
-                await q.consumes()
-                await q.cq.destroy()
-        # A ring that would make a count unusable, when the interval is not in use.
-        cq = (await self.consumer(moderation=(6, OTHER_ONLY))).cq
-        async with self.no_effect():
-            await self.fails_with(Result.BAD_MODERATION, cq.resize(2))
-        await cq.resize(5)
-
-    async def behaves(self, q: Consumer, count: int, interval: int) -> None:
-        """One callback under this setting."""
-        meaning, short = mode(count, interval), interval == self.unit
-        await q.arm()
-        await q.place(UNSOLICITED, calls=int(meaning == "off"))
-        if meaning in ("count", "both"):
-            rest = count - 1
-            if not short:
-                await q.place(*[UNSOLICITED] * (rest - 1))
-                rest = 1
-            await q.place(*[UNSOLICITED] * rest, calls=1, within=200)
-        elif meaning == "interval" and short:
-            await self.called_in_time(q)
-        elif meaning == "interval":
-            await q.place(*[UNSOLICITED] * ((1 << LOG2) - 1))
-            await self.harness.cycles(3 * self.config.mod_tick)
-            await q.settle()
-            await q.cq.modify(moderation=(0, 0))
-            await q.settle(calls=1, within=2 * self.scan())
 
 
 @pyuvm.test()
@@ -258,6 +204,9 @@ class LatestSettingTest(ModerationBase):
             (2, (OTHER_ONLY, unit), (OTHER_ONLY, 4 * unit), True),
             (2, (OTHER_ONLY, 400 * unit), (OTHER_ONLY, 3 * unit), True),
             (2, (OTHER_ONLY, 2 * unit), (4, 5 * unit), True),
+            # As many as the ring has entries, which is a count, and one more, which is none.
+            (1 << LOG2, (OTHER_ONLY, 400 * unit), (1 << LOG2, 400 * unit), False),
+            (1 << LOG2, (OTHER_ONLY, 400 * unit), ((1 << LOG2) + 1, 2 * unit), True),
         ):
             q = await self.waiting(entries, *first)
             await q.cq.modify(moderation=new)

@@ -8,7 +8,6 @@ from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 from models.post.post import Post
-from tb.env.agents.completion import Cpl
 from tb.env.agents.control import CommandError
 from tb.env.base_test import CarillonTest
 from tb.env.defs import CQ_DB, EQE, POST, ArmType, Cause, Cmd, Kind, PageReg, Result
@@ -209,14 +208,6 @@ class DirectedTest(CarillonTest):
         number = cq if isinstance(cq, int) else cq.number
         for context in contexts:
             self.env.completions.send(number, context=context, **fields)
-
-    def send_pairs(self, cq: Cq, contexts: Iterable[int]) -> None:
-        """Completions of one CQ two by two."""
-        values = list(contexts)
-        for first, second in zip(values[::2], values[1::2], strict=True):
-            self.env.completions.send_pair(
-                Cpl(cq.number, context=first), Cpl(cq.number, context=second)
-            )
 
     # -- consumers ---------------------------------------------------------------------------------
 

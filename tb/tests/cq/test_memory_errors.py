@@ -71,12 +71,15 @@ class CqeWriteErrorTest(StepTest):
 
 @pyuvm.test()
 class EqeWriteErrorTest(StepTest):
-    """1 to 3 failed writes of an event entry: the same slot again, with the status; 4: given up,
-    the callback no longer in progress; the EQ's other queues keep working (CQ-18).
+    """1 to 3 failed writes of an event entry, of any CQ of any EQ: the same slot again, with the
+    status; 4: given up, the callback no longer in progress, and the log names CQ and entry; the
+    EQ's other queues keep working (CQ-18).
     """
 
     async def scenario(self) -> None:
-        eq = await self.env.host.create_eq(page=4, log2=2, vector=9)
+        self.numbers = self.rng("numbers")
+        number = self.numbers.randrange(self.config.num_eq)
+        eq = await self.env.host.create_eq(number, page=4, log2=2, vector=9)
         self.witness = await self.consumer("witness", log2=4, eq=eq)
         for failures, resp, lands in product((1, 2, 3, 4), (EXOKAY, SLVERR, DECERR), (True, False)):
             await self.fails(eq, failures, resp, lands)
@@ -86,7 +89,9 @@ class EqeWriteErrorTest(StepTest):
     async def fails(self, eq: Eq, failures: int, resp: int, lands: bool) -> None:
         """One event entry fails ``failures`` times; a witness's event is right behind it."""
         env, host, witness = self.env, self.env.host, self.witness
-        q = await self.consumer(f"{failures} failures, {resp}, lands {lands}", log2=4, eq=eq)
+        name = f"{failures} failures, {resp}, lands {lands}"
+        number = self.numbers.randrange(1, self.config.num_cq)
+        q = await self.consumer(name, log2=4, eq=eq, number=number)
         cq = q.cq
         slot = (await host.query_eq(eq)).producer
         await q.arm()
@@ -115,6 +120,7 @@ class EqeWriteErrorTest(StepTest):
         causes = [Cause.EQE_WRITE_ERROR] * repeats + [Cause.EQ_FAILED] * (failures == 4)
         assert [(e.cause, e.object) for e in entries] == [(cause, cq.number) for cause in causes]
         if failures == 4:
+            assert entries[-1].detail == slot, f"entry {slot}: {entries[-1]}"
             assert not state.event_under_way
             # If no attempt landed, the slot was never written: the host passes over it.
             assert len(witness.cq.callbacks) == witness.expected + lands

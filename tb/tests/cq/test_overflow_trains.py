@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Beats of completions: neighbours go to the ring in one (CQ-15); all kinds around the overflow of
-their CQ (CQ-17).
-"""
+"""Beats of completions of all kinds around the overflow of their CQ (CQ-17)."""
 
 from __future__ import annotations
 
@@ -12,7 +10,6 @@ import pyuvm
 
 from tb.env.agents.completion import Cpl
 from tb.env.defs import ArmType, Cause, CqStatus, Kind
-from tb.env.harness.records import MemWrite
 from tb.env.host.cq import Cq
 from tb.env.host.driver import LogEntry
 from tb.tests.common.directed import DirectedTest
@@ -25,8 +22,6 @@ LANES = "cs-w"
 BEATS = 6
 #: Beats alone, and the room for them.
 ALONE = (("-c", 0), ("cc", 0), ("cc", 1), ("wc", 0))
-ENTRY = 32
-LOWER = (1 << ENTRY) - 1
 
 
 @pyuvm.test()
@@ -115,43 +110,3 @@ class OverflowTrainTest(DirectedTest):
         if arm is not None:
             await self.armed([cq], arm)
         await self.env.drain(32)
-
-
-@pyuvm.test()
-class PairTest(DirectedTest):
-    """Two neighbours in one line: one beat; an odd start: never; lanes of different queues: each
-    its own beat.
-    """
-
-    async def scenario(self) -> None:
-        env = self.env
-        cq, other = [await self.queue(1, log2=3) for _ in range(2)]
-        for odd in (False, True):
-            assert await self.shape(cq, [1, 2]) == ([1, 1] if odd else [2])
-            shape = await self.shape(cq, [3, 4, 5, 6])  # back to back: neighbours may meet
-            assert sum(shape) == 4 and (odd or shape == [2, 2])
-            self.send(cq, [9])  # from 7 entries to an odd start
-            await env.drain()
-            assert await self.consumed(cq) == [9]
-        # Different queues in the lanes; the order within each is that of the lanes.
-        mark = len(self.seen)
-        env.completions.send_pair(Cpl(cq.number, context=1), Cpl(other.number, context=1))
-        env.completions.send_pair(Cpl(other.number, context=2), Cpl(cq.number, context=2))
-        await env.drain()
-        for queue in (cq, other):
-            assert self.halves(self.of(MemWrite, mark, queue)) == [1, 1]
-            assert await self.consumed(queue) == [1, 2]
-
-    async def shape(self, cq: Cq, contexts: list[int]) -> list[int]:
-        """Entries in each beat of these completions, sent two by two."""
-        mark = len(self.seen)
-        self.send_pairs(cq, contexts)
-        await self.env.drain()
-        assert await self.consumed(cq) == contexts
-        return self.halves(self.of(MemWrite, mark, cq))
-
-    @staticmethod
-    def halves(writes: list[MemWrite]) -> list[int]:
-        """Entries in each beat."""
-        assert {write.strb for write in writes} <= {(1 << 64) - 1, LOWER, LOWER << ENTRY}
-        return [write.strb.bit_count() // ENTRY for write in writes]

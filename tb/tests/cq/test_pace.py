@@ -139,13 +139,21 @@ class JoinedTest(PaceTest):
         return mark
 
     async def free(self, cq: Cq) -> None:
-        """One by one on a free way: a beat each, each in its time."""
+        """One by one on a free way: a beat each, each in its time; two that come at once are in one
+        beat, if they begin in a lower half.
+        """
         mark = len(self.seen)
         self.send(cq, range(6))
         await self.env.drain(32)
         assert self.shape(cq, mark) == [1] * 6
         self.in_a_row(self.of(MemWrite, mark), 6)
         await self.consumed(cq)
+        for want in ([2], [1], [1, 1]):
+            mark = len(self.seen)
+            self.env.completions.send_beat([Cpl(cq.number)] * sum(want))
+            await self.env.drain(32)
+            assert self.shape(cq, mark) == want
+            await self.consumed(cq)
 
     def shape(self, cq: Cq, since: int) -> list[int]:
         """Entries in each beat of a CQ."""

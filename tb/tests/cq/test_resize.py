@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from itertools import product
-
 import pyuvm
 
 from tb.env.agents.control import CommandError
@@ -13,73 +11,6 @@ from tb.env.harness.harness import Channel
 from tb.env.host.cq import Cq
 from tb.tests.common.directed import DirectedTest
 from tb.tests.common.steps import ERRORS, UNSOLICITED, StepTest
-
-
-class ResizeBase(StepTest):
-    async def too_small(self, cq: Cq, *sizes: int, result: Result = Result.TOO_SMALL) -> None:
-        """Resizes are refused, and nothing changes."""
-        for log2 in sizes:
-            async with self.no_effect():
-                await self.fails_with(result, cq.resize(log2))
-
-    async def silent(self, cq: Cq, count: int) -> None:
-        """So many credits are given back."""
-        for _ in range(count):
-            self.env.completions.send(cq.number, silent=True)
-        await self.env.drain()
-
-
-@pyuvm.test()
-class ResizeRefusedTest(ResizeBase):
-    """Too small counts present, in flight and reserved entries; an error is named first; the
-    exact size is enough; nothing is lost either way.
-    """
-
-    async def scenario(self) -> None:
-        env = self.env
-        q = await self.consumer(log2=4)
-        await q.arm(ERRORS)
-        await q.place(*[UNSOLICITED] * 5)
-        await self.too_small(q.cq, 1, 2)
-        await q.poll(1)
-        await q.cq.resize(2)  # exactly the entries present
-        await q.poll(4)
-        await q.place(*[UNSOLICITED] * 4)
-        await q.poll(4)
-        await self.reserved()
-
-        # In flight: the response is held, then the write itself.
-        env.mem.hold_cq(q.cq.number)
-        await q.place(*[UNSOLICITED] * 3)
-        await self.fails_with(Result.TOO_SMALL, q.cq.resize(1))
-        assert await q.cq.resize(3) == q.placed
-        await q.place(*[UNSOLICITED] * 3)
-        env.mem.release_cq(q.cq.number)
-        await q.settle()
-        await q.poll(6)
-
-        # An error: refused by this name, whether too small or not, entries stay readable.
-        await q.cq.resize(2)
-        await q.place(*[UNSOLICITED] * 4)
-        await q.overflow(calls=1)
-        await self.too_small(q.cq, 1, 5, result=Result.CQ_ERROR)
-        await q.consumes()
-
-    async def reserved(self) -> None:
-        """Credits count like entries. After a refusal all of the old size can be reserved; after a
-        resize all of the new one.
-        """
-        cq = await self.queue(1, log2=4, reservation=True)
-        await self.grants(cq, *[(1, True)] * 3)
-        await self.too_small(cq, 1)
-        await self.grants(cq, *[(1, True)] * 13, (1, False))
-        await self.silent(cq, 12)
-        await cq.resize(3)
-        await self.grants(cq, (2, True), (1, True), (2, False), (1, True), (1, False))
-        self.send(cq, range(8))
-        await self.env.drain()
-        await self.too_small(cq, 2)
-        assert self.polled(cq) == list(range(8))
 
 
 @pyuvm.test()
@@ -131,12 +62,15 @@ class ResizeInFlightTest(DirectedTest):
 
 
 @pyuvm.test()
-class ResizeEverySizeTest(ResizeBase):
-    """To each size with one entry too many, then with as many as it has; the same with credits."""
+class ResizeEverySizeTest(StepTest):
+    """To each size with one entry too many, then with as many as it has; the same with credits. A
+    refusal leaves all of the old size to be reserved, a resize all of the new one.
+    """
 
     async def scenario(self) -> None:
         most = min(self.config.max_log2, 11)
         q = await self.consumer(log2=most)
+        await q.arm(ERRORS)
         reserved = await self.queue(1, log2=most, reservation=True)
         held = 0
         for log2 in range(1, most):
@@ -146,9 +80,24 @@ class ResizeEverySizeTest(ResizeBase):
             missing = (1 << log2) + 1 - held
             await self.grants(reserved, *[(2, True)] * (missing // 2), *[(1, True)] * (missing % 2))
             await self.too_small(reserved, log2)
-            await self.silent(reserved, 1)
+            await self.grants(reserved, (2, True))
+            await self.silent(reserved, 3)
             held += missing - 1
-            for cq, size in product((q.cq, reserved), (log2, most)):
-                await cq.resize(size)
+            for cq in (q.cq, reserved):
+                await cq.resize(log2)
+            await self.grants(reserved, (1, False))
+            for cq in (q.cq, reserved):
+                await cq.resize(most)
         await self.silent(reserved, held)
         await q.proves_fit()
+
+    async def too_small(self, cq: Cq, log2: int) -> None:
+        """A resize is refused, and nothing changes."""
+        async with self.no_effect():
+            await self.fails_with(Result.TOO_SMALL, cq.resize(log2))
+
+    async def silent(self, cq: Cq, count: int) -> None:
+        """So many credits are given back."""
+        for _ in range(count):
+            self.env.completions.send(cq.number, silent=True)
+        await self.env.drain()

@@ -13,6 +13,7 @@ from typing import Any
 import cocotb
 import pyuvm
 
+from tb.env.agents.completion import Cpl
 from tb.env.defs import Result
 from tb.env.harness.harness import Channel
 from tb.env.harness.records import MemResponse, MemWrite
@@ -104,7 +105,8 @@ class StalledCommandsTest(DirectedTest):
         """The command begins when the output is full; all completions arrive, in their order."""
         hold = self.harness.hold
         hold(Channel.MEM_AW, True)
-        self.send_pairs(busy, range(BURST))
+        for n in range(0, BURST, 2):
+            self.env.completions.send_pair(Cpl(busy.number, n), Cpl(busy.number, n + 1))
         await self.harness.cycles(BURST)
         done = cocotb.start_soon(command())
         await self.harness.cycles(WAIT)

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import pyuvm
 
-from tb.env.agents.memory import SLVERR
-from tb.env.defs import Cause, CqStatus, Result
+from tb.env.defs import CqStatus, Result
 from tb.env.host.cq import Cq, Eq
 from tb.tests.common.directed import DirectedTest
 
@@ -66,40 +65,6 @@ class EveryEqTest(DirectedTest):
         self.send(cq, [1])
         await cq.wait_callbacks(len(cq.callbacks) + 1)
         assert await self.consumed(cq) == [1]
-
-
-@pyuvm.test()
-class FailedEntriesTest(DirectedTest):
-    """CQ-17, CQ-18: event entries of an EQ are given up, of any CQ, behind some others: the log
-    names CQ and entry.
-    """
-
-    async def scenario(self) -> None:
-        env, host, rng = self.env, self.env.host, self.rng("places")
-        for _ in range(16):
-            eq = await host.create_eq(rng.randrange(self.config.num_eq), log2=2)
-            number = rng.randrange(64)
-            cq = await host.create_cq(number, eq=eq, reservation=False)
-            other = await host.create_cq(number ^ rng.randrange(1, 64), eq=eq, reservation=False)
-            before = rng.randrange(40)
-            for n in range(before):
-                self.send(other, [n])
-                await self.armed([other])
-                await other.wait_callbacks(n + 1)
-                assert await self.consumed(other) == [n]
-            await other.destroy()
-            await self.armed([cq])
-            env.mem.fail(SLVERR, eq=eq.number, count=4, lands=False)
-            self.send(cq, [7])
-            await env.drain()
-            log = await host.read_log()
-            assert (log[-1].cause, log[-1].object) == (Cause.EQ_FAILED, cq.number)
-            assert log[-1].detail == before, f"entry {before}: {log[-1]}"
-            assert not cq.callbacks
-            assert await host.recover(log[-1]) and len(cq.callbacks) == 1
-            assert await cq.callback_return() == (0, 0)
-            await cq.destroy()
-            await host.destroy_eq(eq)
 
 
 @pyuvm.test()
