@@ -214,7 +214,3 @@ class TakingTest(PostingTest):
         await self.rest()
         for qp in qps:
             assert qp.recv_cq.get_cq_results_ex() == [], f"QP {qp.number}"
-
-    def of_lane(self, op: int, number: int, since: int = 0) -> list[Trace]:
-        """Steps with this operation and number."""
-        return [t for t in self.of(Trace, since) if t.op == op and t.cq == number]

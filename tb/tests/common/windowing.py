@@ -5,7 +5,6 @@ keys, checks, messages that invalidate, and demands on what they answer.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from models.post.post import Post, Segment
@@ -26,7 +25,7 @@ from tb.env.defs import (
 from tb.env.harness.records import Trace
 from tb.env.host.qp import Qp
 from tb.env.host.recv import ReceiveQueue
-from tb.env.host.regions import KeyStatus, MemoryWindow, Region
+from tb.env.host.regions import MemoryWindow, Region
 from tb.tests.common.taking import TAKEN, TakingTest, Want
 
 READ = CheckKind.READ
@@ -235,13 +234,6 @@ class WindowTest(TakingTest):
         await self.revive(qp)
 
     # -- states ------------------------------------------------------------------------------------
-
-    async def look(
-        self, regions: Sequence[Region] = (), windows: Sequence[MemoryWindow] = ()
-    ) -> list[KeyStatus]:
-        """What the queries of these objects say."""
-        found: list[KeyStatus] = [await one.query() for one in regions]
-        return found + [await window.query() for window in windows]
 
     async def start_over(self) -> None:
         """Reset: the engine has forgotten everything."""

@@ -9,7 +9,7 @@ from itertools import product
 
 import pyuvm
 
-from tb.env.defs import Cause, Cmd, Opcode, QpState, Result, Right, Verdict
+from tb.env.defs import Cause, Cmd, Opcode, Result, Right
 from tb.env.host.qp import Qp
 from tb.env.host.regions import KeyStatus, MemoryWindow, Region
 from tb.tests.common.posting import OK
@@ -238,66 +238,6 @@ class BusyTest(WindowTest):
             assert await self.result(Cmd.DEREGISTER_MR, region.number) == Result.BUSY
         else:
             await region.deregister()
-
-
-@pyuvm.test()
-class InUseTest(WindowTest):
-    """DESTROY_QP while a window or a region by FastRegister is valid on it: CMD_IN_USE; nothing
-    changes; the end of a connection takes nothing away. What does not, or no longer, hold a QP: a
-    region by REGISTER_MR, a window that is closed after a request of another QP, a window that is
-    closed when it is invalid.
-    """
-
-    async def scenario(self) -> None:
-        region, fast, window = await self.memory(64), await self.allocated(64), await self.window()
-        for end in ("invalidate", "close", "deregister"):
-            qp = await self.guarded(number=1)
-            await self.bind(window, qp, region)
-            await self.in_use(qp, window, region)
-            if end != "close":
-                await self.fast_register(fast, qp)
-            if end == "invalidate":
-                await self.invalidate(qp, fast.key)
-                await self.invalidate(qp, window.key)
-            else:
-                await self.renew(window)
-            if end == "deregister":
-                await self.in_use(qp, fast, fast)
-                await self.renew(fast)
-            await self.remove(qp)
-        qps = [await self.guarded(number=n) for n in range(2)]
-        lone, other = await self.memory(64), await self.window()
-        await lone.deregister()
-        await self.bind(window, qps[0], region)
-        await self.bind(other, qps[1], region)
-        await window.close()
-        await self.invalidate(qps[1], other.key)
-        await other.close()
-        await region.deregister()
-        for qp in qps:
-            await self.remove(qp)
-
-    async def in_use(self, qp: Qp, keyed: Keyed, region: Region) -> None:
-        before = await region.query(), await keyed.query()
-        check = READ, keyed.key, region.base, 8
-
-        async def not_destroyed(code: Verdict) -> None:
-            assert await self.result(Cmd.DESTROY_QP, qp.number) == Result.IN_USE
-            await self.demand_verdict(qp, code, *check)
-
-        await not_destroyed(GRANTED)
-        await qp.set_state(QpState.DISCONNECTED)
-        await not_destroyed(Verdict.REFUSED)
-        await qp.reset()
-        await not_destroyed(Verdict.REFUSED)
-        await self.revive(qp)
-        # It has outlived the connection.
-        await not_destroyed(GRANTED)
-        await qp.flush()
-        await self.rest()
-        await not_destroyed(Verdict.REFUSED)
-        await self.revive(qp)
-        assert (await region.query(), await keyed.query()) == before
 
 
 @pyuvm.test()

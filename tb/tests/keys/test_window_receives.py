@@ -379,8 +379,9 @@ class CreditsTest(InvalidatingTest):
 
 @pyuvm.test()
 class FlightLimitTest(InvalidatingTest):
-    """MW-06, SRQ-14: buffers are there, but the QP may not have one more in flight: the answer is
-    NOT_READY, and the key stays valid, however often the message comes.
+    """MW-06, SRQ-10, SRQ-14: buffers are there, but the QP may not have one more in flight: the
+    answer is NOT_READY, the key stays valid and no entry of the receive CQ is taken (CQ-17),
+    however often the message comes; a report makes room.
     """
 
     async def scenario(self) -> None:
@@ -390,10 +391,10 @@ class FlightLimitTest(InvalidatingTest):
         # An own queue that holds no more than may be in flight is empty first.
         if config.rq_log2 > config.rx_log2:
             await self.start_over()
-            await self.flight(log2=log2, depth=self.depth)
+            await self.flight(shared=False, log2=log2, depth=self.depth)
 
-    async def flight(self, **options: Any) -> None:
-        await self.set_up(True, **options)
+    async def flight(self, shared: bool, **options: Any) -> None:
+        await self.set_up(True, shared, **options)
         qp, key = self.qp_, await self.valid_key()
         await self.supplied(self.most + 2)
         await self.take(qp, *[1] * self.most)
@@ -401,6 +402,10 @@ class FlightLimitTest(InvalidatingTest):
             await self.answers([self.send_invalidate(qp, key)], NOT_READY)
         assert (await self.win.query()).valid
         assert await self.check(qp, READ, key, self.target.base, 4) == 0
+        assert (await qp.recv_cq.query()).credits == 2 * (self.most if shared else self.most + 2)
+        self.settle(qp)
+        await self.rest()
+        await self.answers([self.send_invalidate(qp, key)], TAKEN)
         self.settle(qp, *[0] * self.most)
         await self.rest()
 

@@ -5,8 +5,6 @@ come round to one whose report failed, in a connection before.
 
 from __future__ import annotations
 
-from itertools import permutations
-
 import pyuvm
 
 from tb.env.defs import Opcode, QpState, TraceOp
@@ -81,33 +79,6 @@ class OldPostTest(AgedTest):
         await self.rest(400)
         self.demand_beats(old, [kept], mark)
         await self.completes(old, 1)
-
-
-@pyuvm.test()
-class NeighboursTest(PostingTest):
-    """DF-01: what is held goes when its age limit is over, whatever steps another queue pair takes
-    meanwhile, so many in a row that ages are hardly looked at; most of its posts find no place.
-    """
-
-    async def scenario(self) -> None:
-        qps = [await self.qp(page=0) for _ in range(4)]
-        tick = self.config.mod_tick
-        units = -(-512 // tick)
-        slack = tick + 64 * self.config.num_qp + 32
-        for holder, other in permutations(qps, 2):
-            await holder.modify(age=units)
-            for count in (41, 50, 75, 100):
-                mark = self.mark
-                posts = await self.hold(holder, 1, watch=False)
-                tried = [self.write_post(other) for _ in range(count)]
-                answers = [await answer for answer in other.queue_many(tried)]
-                taken = [post for post, answer in zip(tried, answers, strict=True) if not answer[1]]
-                assert 0 < len(taken) < count, taken
-                await self.harness.cycles(units * tick + slack)
-                self.demand_beats(holder, posts, mark)
-                await self.done(holder, posts)
-                await self.done(other, taken)
-            await holder.modify(age=0)
 
 
 @pyuvm.test()

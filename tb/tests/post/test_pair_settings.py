@@ -180,32 +180,3 @@ class RegionBitsTest(TakingTest):
                 for code in (Cmd.REGISTER_MR, Cmd.QUERY_MR, Cmd.DEREGISTER_MR):
                     given = words if code == Cmd.REGISTER_MR else ()
                     assert await self.result(code, number, *given) == Result.OK
-
-
-@pyuvm.test()
-class GoneCqTest(TakingTest):
-    """ISO-02: CREATE_QP on a CQ that was destroyed is answered NO_CQ; on the next CQ of that number
-    only the page that it was created with counts.
-    """
-
-    allow = ("no_posts", "no_receives", "no_doorbells")
-
-    async def scenario(self) -> None:
-        host, rng = self.env.host, self.rng("numbers")
-        for _ in range(12):
-            page, number = rng.randrange(self.config.num_pages), rng.randrange(self.config.num_cq)
-            eq = await host.create_eq(page=page)
-            for gone in (True, False):
-                cq = await host.create_cq(number, eq=eq)
-                if gone:
-                    args = [rng.getrandbits(32) for _ in range(5)]
-                    assert await self.result(Cmd.DESTROY_CQ, number, *args) == Result.OK
-                    del host.cqs[number]
-                other = page if gone else (page + 1) % self.config.num_pages
-                words = 0, 0, 0, number * 0x1_0001, 1 << 16 | other
-                result = await self.result(Cmd.CREATE_QP, *words)
-                assert result == (Result.NO_CQ if gone else Result.BAD_PAGE)
-            qp = await host.create_qp(cq=cq, recv_cq=cq, page=page)
-            await qp.destroy()
-            await cq.destroy()
-            await host.destroy_eq(eq)

@@ -16,7 +16,7 @@ from tb.env.defs import CONN, Cause, Cmd, QpState, Reg, Result, TraceOp
 from tb.env.harness.records import ConnReport
 from tb.env.host.qp import Qp, QpStatus
 from tb.tests.common.posting import CANCELED, FAILED, OK, PostingTest
-from tb.tests.common.taking import NOT_READY, REFUSED, TOO_LONG, TakingTest, Want, canceled
+from tb.tests.common.taking import TOO_LONG, TakingTest, Want, canceled
 
 BUILD = ["engine", "engine_small"]
 
@@ -26,16 +26,6 @@ LEAD = 64
 MEETING = range(12, 24)
 #: Cycles of a command, from its CMD write to the last step that it asks for.
 COMMAND = 24
-
-N, C, P, D, E, X = (
-    QpState.IDLE,
-    QpState.CONNECTED,
-    QpState.DISCONNECT_PENDING,
-    QpState.DISCONNECTED,
-    QpState.ERROR,
-    QpState.DESTROYING,
-)
-UP = (C, P)
 
 
 def turns(qps: list[Qp]) -> Iterator[tuple[Qp, Qp | None, int]]:
@@ -56,7 +46,7 @@ class EveryQpTest(TakingTest):
     async def make_idle(self, old: Qp | None) -> int:
         """The QP that is to connect anew; returns the cycle of that command."""
         if old is not None:
-            assert await old.set_state(N) == Result.OK
+            assert await old.set_state(QpState.IDLE) == Result.OK
         return self.harness.cycle + LEAD
 
     async def connect_at(self, at: int, old: Qp | None) -> None:
@@ -64,69 +54,6 @@ class EveryQpTest(TakingTest):
             command = await self.command_at(at, Cmd.CONNECT_QP, old.number, old.number ^ 1)
             assert command.result == Result.OK
         await self.rest(32)
-
-
-#: Steps of a life.
-UPWARDS = (N, C)
-DOWNWARDS = (P, D, N, C, E, N, C, X, QpState.FREE)
-
-
-@pyuvm.test()
-class EveryStateTest(EveryQpTest):
-    """DF-15, SRQ-18: each QP in turn goes through all states, while all others are connected, and
-    while all others do not exist: a message and a receive post for each number, after each step,
-    are answered as the state of that number asks for.
-    """
-
-    async def scenario(self) -> None:
-        self.qps = await self.all_qps()
-        self.state = dict.fromkeys(self.qps, C)
-        await self.probe()
-        for qp in self.qps:
-            for state in (*DOWNWARDS, *UPWARDS):
-                await self.step(qp, state)
-        for qp in self.qps:
-            await self.step(qp, QpState.FREE)
-        for qp in self.qps:
-            for state in (*UPWARDS, *DOWNWARDS):
-                await self.step(qp, state)
-
-    async def step(self, qp: Qp, state: QpState) -> None:
-        """One step of a QP; to DESTROYING with a request in flight."""
-        if state == C:
-            await qp.connect(qp.number ^ 1)
-        elif state == E:
-            await qp.flush()
-        elif state == X:
-            self.posts = await self.accept(qp, [self.write_post(qp)])
-            await self.rest(16)
-            assert await qp.destroy(wait=False) == Result.PENDING
-        elif state == QpState.FREE:
-            if self.state[qp] == X:
-                self.report(qp)
-                await self.demand_results(qp, self.posts, OK, done=False)
-            await qp.destroy()
-        elif self.state[qp] == QpState.FREE:
-            await qp.create()
-            self.env.host.qps[qp.number] = qp
-        else:
-            assert await qp.set_state(state) == Result.OK
-        self.state[qp] = state
-        await self.probe()
-
-    async def probe(self) -> None:
-        """Every number answers by its state."""
-        asked = [self.ask(qp, 1)[0] for qp in self.qps]
-        posted = [qp.queue_recv(qp.make_recv()) for qp in self.qps]
-        await self.rest(16)
-        for qp, answer, post in zip(self.qps, asked, posted, strict=True):
-            state = self.state[qp]
-            live = state not in (QpState.FREE, X)
-            takes = state in UP or state == N
-            code, cause = (await answer).code, (await post)[1]
-            assert code == (NOT_READY if state in UP else REFUSED), f"QP {qp.number}: {code}"
-            wanted = Cause.QUEUE_FULL if takes else Cause.BAD_STATE if live else Cause.NO_QP
-            assert cause == wanted, f"QP {qp.number} in {state.name}: {cause}"
 
 
 @pyuvm.test()
@@ -164,7 +91,7 @@ class EveryFailureTest(EveryQpTest):
         mark, at = self.mark, await self.make_idle(old)
         self.report(new, FAILED, at=at + late)
         await self.connect_at(at, old)
-        assert self.terms(mark) == [(new.number, E)]
+        assert self.terms(mark) == [(new.number, QpState.ERROR)]
         assert await new.post(self.write_post(new)) == Cause.NOT_CONNECTED
         self.report(new, OK)
         await self.demand_results(new, posts, FAILED, CANCELED, CANCELED)
@@ -203,7 +130,7 @@ class EveryFlushTest(EveryQpTest):
         self.settle(qp, 0, at=at + late)
         await self.connect_at(at, old)
         await self.demand(qp, [Want(cookies[0], 3), *canceled(cookies[1:])])
-        done = [step.cycle for step in self.of_lane(TraceOp.RECEIVE, qp.number, mark)]
+        done = [step.cycle for step in self.steps(qp, TraceOp.RECEIVE, mark)]
         assert len(done) == len(cookies)
         return max(b - a for a, b in pairwise(done))
 

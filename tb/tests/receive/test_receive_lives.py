@@ -52,8 +52,8 @@ class LateFlushTest(TakingTest):
         await self.begin(qp, None)
         await go_on
         await self.rest()
-        created = self.of_lane(TraceOp.RECV_SIZE, qp.number, mark)[0].cycle
-        steps = [t for other in others for t in self.of_lane(TraceOp.TAKE, other.number, mark)]
+        created = self.steps(qp, TraceOp.RECV_SIZE, mark)[0].cycle
+        steps = [t for other in others for t in self.steps(other, TraceOp.TAKE, mark)]
         await self.nothing(qp)
         cookies = await self.supply(qp, self.most)
         await qp.connect(1)

@@ -5,9 +5,7 @@ SRQ-19); segments and the regions that they name: order, keys, zones, rights; re
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from functools import partial
 from itertools import combinations, product
 from typing import Any, NamedTuple
 
@@ -15,7 +13,7 @@ import pyuvm
 
 from models.post.post import Segment
 from models.receive.receive_post import RESERVED, RecvPost
-from tb.env.defs import Cause, Cmd, CqStatus, PageReg, QpState, Result, Right
+from tb.env.defs import Cause, Cmd, CqStatus, PageReg, Result, Right
 from tb.env.host.qp import Qp
 from tb.env.host.recv import ReceiveQueue, Srq, posted
 from tb.env.host.regions import Region
@@ -219,29 +217,6 @@ class FieldsTest(TakingTest):
             many = Cause.TOO_MANY_SEGMENTS
             cases += [(replace(post, num_segments=n), many) for n in range(4, 256)]
             await self.causes(queue, cases)
-
-
-@pyuvm.test()
-class StatesTest(TakingTest):
-    """SRQ-12, SRQ-19: a QP that uses an SRQ has no queue of its own, in no state; the SRQ takes
-    posts whatever becomes of its users. Own queues: test_qp_states.EveryStateTest.
-    """
-
-    async def scenario(self) -> None:
-        srq, (qp,) = await self.shared(1)
-        steps: tuple[Callable[[], Awaitable[object]], ...] = (
-            qp.query,
-            partial(qp.set_state, QpState.DISCONNECT_PENDING),
-            partial(qp.set_state, QpState.DISCONNECTED),
-            qp.reset,
-            partial(qp.connect, 1),
-            qp.flush,
-        )
-        for n, step in enumerate(steps):
-            await step()
-            assert (await qp.post_recv()).cause == Cause.BAD_STATE
-            full = n >= 1 << self.config.srq_log2
-            assert (await srq.post_recv()).cause == (Cause.QUEUE_FULL if full else Cause.NONE)
 
 
 # -- segments --------------------------------------------------------------------------------------

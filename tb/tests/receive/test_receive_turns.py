@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Turns of the receive side (ISO-04): sends and receives complete by turns, flushes and reports,
-flushes and requests go on side by side, each in bounded time; how many are in flight (SRQ-10).
+flushes and requests go on side by side, each in bounded time.
 """
 
 from __future__ import annotations
@@ -11,10 +11,9 @@ from itertools import pairwise
 import pyuvm
 
 from tb.env.defs import TraceOp
-from tb.env.harness.harness import Channel
 from tb.env.harness.records import RecvDone, RecvRequest, ScatterAnswer, Trace
 from tb.env.host.qp import Qp
-from tb.tests.common.taking import NOT_READY, REFUSED, TAKEN, TakingTest, Want, canceled
+from tb.tests.common.taking import NOT_READY, TakingTest, Want, canceled
 
 BUILD = ["engine", "engine_small"]
 
@@ -143,65 +142,3 @@ class FlushBesideOthersTest(TakingTest):
         waits = [b - a for a, b in zip(requests, answers, strict=True)]
         assert max(waits) <= self.latency, f"an answer after {max(waits)} cycles"
         await self.over(cookies, requests, "request")
-
-
-@pyuvm.test()
-class HeldFlushTest(TakingTest):
-    """Queues of several QPs are flushed while nothing can complete, for memory stalls, and reports
-    of others wait as well: when it goes on each buffer completes once, in order. Class: flushed
-    buffers are lost when too many wait to be reported.
-    """
-
-    async def scenario(self) -> None:
-        other, *qps = [await self.own() for _ in range(min(6, self.config.num_qp))]
-        for turn in range(4):
-            cookies = [await self.supply(qp, self.depth) for qp in qps]
-            theirs = await self.supply(other, self.most)
-            await self.take(other, *[1] * self.most)
-            await self.rest()
-            self.harness.stall(Channel.MEM_AW, hold=True)
-            await self.harness.cycles(8)
-            at = self.harness.cycle + LEAD
-            for qp in qps:
-                self.env.conn.send(qp.number, at_cycle=at)
-            self.settle(other, *[0] * self.most, at=at + 4 + 2 * turn)
-            await self.harness.cycles(LEAD + 300)
-            refused = self.ask(qps[0], 1)
-            await self.answers(refused, REFUSED)
-            self.harness.stall(Channel.MEM_AW, hold=False)
-            for qp, found in zip(qps, cookies, strict=True):
-                await self.demand(qp, canceled(found))
-                await self.reconnect(qp)
-            await self.demand(other, [Want(cookie, 1) for cookie in theirs])
-
-
-@pyuvm.test()
-class InFlightTest(TakingTest):
-    """Exactly 2^RX_LOG2 buffers of a QP are in flight, however many are there; a report makes room;
-    the limit is that of each QP. A message that is held up by it, or finds no buffer or no
-    connection, takes no entry of the receive CQ (CQ-17). Class: a credit leaks with each message
-    that takes nothing.
-    """
-
-    async def scenario(self) -> None:
-        srq, users = await self.shared(2)
-        for qp, other in (users, users[::-1], users):
-            idle = await self.idle_qp(share=qp, srq=srq)
-            cookies = await self.supply(srq, self.most + 2)
-            codes = [TAKEN] * self.most + [NOT_READY] * 2
-            await self.answers(self.ask(qp, *range(self.most + 2)), *codes)
-            assert (await qp.recv_cq.query()).credits == self.most
-            await self.take(other, 9)
-            self.settle(qp)
-            await self.rest(16)
-            await self.answers(self.ask(qp, 7, 8), TAKEN, NOT_READY)
-            self.settle(qp, *[0] * self.most)
-            wanted = [Want(cookie, n) for n, cookie in enumerate(cookies[: self.most])]
-            await self.demand(qp, [*wanted, Want(cookies[-1], 7)])
-            self.settle(other)
-            await self.demand(other, [Want(cookies[self.most], 9)])
-            assert await srq.query() == (0, 0)
-            await self.answers(self.ask(qp, *[1] * 8), NOT_READY)
-            await self.answers(self.ask(idle, *[1] * 8), REFUSED)
-            assert (await qp.recv_cq.query()).credits == 0
-            await idle.destroy()

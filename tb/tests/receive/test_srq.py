@@ -7,10 +7,11 @@ the subject of test_tour_srq.py.
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 
 import pyuvm
 
-from tb.env.defs import SRQ_DB, ArmType, Cause, Cmd, PageReg, Result
+from tb.env.defs import SRQ_DB, ArmType, Cause, Cmd, PageReg, QpState, Result
 from tb.env.harness.harness import Channel
 from tb.env.harness.records import Interrupt
 from tb.env.host.recv import Srq, SrqStatus
@@ -66,6 +67,7 @@ class EverySrqTest(TakingTest):
             assert cause in wanted, f"SRQ {srq.number}: {cause}"
             if srq in there:
                 qp = await self.env.host.create_qp(cq=self.cq, srq=srq)
+                assert (await qp.post_recv()).cause == Cause.BAD_STATE  # no queue of its own
                 again = (Cmd.CREATE_SRQ, srq.number, 0xA5A5_0001, 0xEDCB_0000)
                 assert await self.result(*again) == Result.EXISTS
                 assert (await srq.status()).users == 1
@@ -163,6 +165,7 @@ class EveryWatermarkTest(TakingTest):
             self.harness.hold(Channel.IRQ)
             await srq.set_lw(1)
             assert await self.result(Cmd.SET_SRQ_WATERMARK, srq.number, 1) == Result.BUSY
+            assert await self.result(Cmd.DESTROY_SRQ, srq.number) == Result.BUSY
             await self.waiting(srqs, {srq})
             self.harness.hold(Channel.IRQ, False)
             await srq.wait_events(1)
@@ -184,11 +187,6 @@ class EveryWatermarkTest(TakingTest):
             await srq.wait_events(2)
         await self.waiting(srqs, set())
         for srq in srqs:
-            self.harness.hold(Channel.IRQ)
-            await srq.set_lw(1)
-            assert await self.result(Cmd.DESTROY_SRQ, srq.number) == Result.BUSY
-            self.harness.hold(Channel.IRQ, False)
-            await self.rest(16)
             await srq.free()
 
     async def waiting(self, srqs: list[Srq], wanted: set[Srq]) -> None:
@@ -248,7 +246,8 @@ class TurnsWithEqsTest(TakingTest):
 class OtherQueueTest(TakingTest):
     """SRQ-16: a QP takes from its own queue down to nothing, by messages and a flush, while an SRQ
     is armed: no event, and nothing of that SRQ moves. Class: the watermark of an SRQ is compared
-    with a queue that is not its own.
+    with a queue that is not its own. SRQ-12, SRQ-19: a user of an SRQ has no own queue, in no
+    state.
     """
 
     async def scenario(self) -> None:
@@ -267,3 +266,7 @@ class OtherQueueTest(TakingTest):
         assert srq.events == []
         await self.serve(user, shared[:2])
         assert len(srq.events) == 1 and not (await srq.status()).armed
+        pends = partial(user.set_state, QpState.DISCONNECT_PENDING)
+        for step in (user.query, pends, user.flush, user.reset):
+            await step()
+            assert (await user.post_recv()).cause == Cause.BAD_STATE
