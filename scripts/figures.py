@@ -271,8 +271,8 @@ WHOLE: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "requirements": ("make test", _shown_all),
     "soak": ("make soak", lambda data: data["completions"] >= soak.DEFAULT_COMPLETIONS),
     "faults": ("make faults", _all_faults),
-    "modules": ("make synth", lambda data: data["rows"].keys() >= {*MODULES, *METRICS}),
-    "synth": ("make synth", lambda data: data["rows"].keys() >= METRICS.keys()),
+    "modules": ("make synth", lambda data: data.get("rows", {}).keys() >= {*MODULES, *METRICS}),
+    "synth": ("make synth", lambda data: data.get("rows", {}).keys() >= METRICS.keys()),
 }
 #: page -> mark -> (file that a command left, table made of it)
 PAGES: dict[str, dict[str, tuple[str, Callable[[Any], str]]]] = {

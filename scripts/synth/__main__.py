@@ -30,7 +30,7 @@ MODULES = (
     *("cde_control", "cde_post", "cde_dispatch", "cde_done", "cde_retire", "cde_qp_ctrl"),
     *("cde_take", "cde_rpost", "cde_rdone", "cde_keys", "cde_check", "cde_core"),
 )
-#: Bounds of QUICK=1 in MHz: 10 % below what one seed reaches.
+#: Bounds of QUICK=1 in MHz, for one seed.
 QUICK = {"cde_ctx": 130.0, "cde_ram": 108.0, "cde_arbiter": 87.0}
 METRICS = {"cde_cpl_top": "cpl_top", "cde_top": "top"}
 RESULTS = SIM_BUILD / "synth.json"

@@ -188,6 +188,7 @@ SHOWN = {"gaps": [], "requirements": {"A-1": {"tests": {"m.One": [0, 0], "m.Two"
         ("faults", FAULTS, FAULTS[1:]),
         ("modules", {"rows": ROWS}, {"rows": {"cde_ctx": None}}),
         ("synth", {"rows": ROWS}, {"rows": {"cde_top": None}}),
+        ("synth", {"rows": ROWS}, {"prices": {}}),
     ],
 )
 def test_results_of_a_part_are_refused(mark: str, whole: Any, part: Any) -> None:
