@@ -281,6 +281,8 @@ class DestroyedTest(WindowTest):
     have to wait for failing ones of all other QPs, in consecutive cycles.
     """
 
+    max_cycles = 4_000_000
+
     async def scenario(self) -> None:
         self.target = await self.memory(256)
         self.ends: set[tuple[Result, bool]] = set()
