@@ -28,7 +28,7 @@ from tb.selftest.mutations import (
     right,
     spoiled,
 )
-from tb.selftest.work_streams import BIND, DEFER, PARAMS, SEND, SILENT
+from tb.selftest.work_streams import BIND, DEFER, FENCE, PARAMS, READ, SEND, SILENT
 
 POST, INVALIDATE, CHECK = TraceOp.POST, TraceOp.INVALIDATE, TraceOp.CHECK
 
@@ -124,6 +124,28 @@ def test_others_are_indicated_while_a_request_waits(beats: int, qps: int, match:
     busy(stream, beats, qps)
     stream.run(qps)
     stalled(stream, match)
+
+
+@pytest.mark.parametrize("until, turns", [(99, 2), (8, 2), (0, 1)])
+def test_others_are_fenced(until: int, turns: int) -> None:
+    """Two turns of a QP meet where another one's request is fenced, or was; never three."""
+    for more in (6, 7):
+        stream = EngineStream().connected(3, 3)
+        stream.post(stream.make(READ, qp=2))
+        tag = stream.work(2)
+        stream.post(stream.make(flags=FENCE, qp=2))
+        stream.post(stream.make(qp=1))
+        for request in range(turns * PARAMS.burst + more):
+            if request == until:
+                stream.done(2, tag)
+                stream.retire(2)
+                stream.tick(100 if turns == 1 else 1)
+            busy(stream, 1)
+        if until == 99:
+            stream.done(2, tag)
+        stream.run(1)
+        stream.run(2)
+        stalled(stream, "in a row, while QP 1 waits" if more > 6 else "")
 
 
 @pytest.mark.parametrize("local", [False, True])

@@ -86,7 +86,7 @@ class DispatchChecks(Check):
         self.ahead: dict[int, WorkBeat] = {}
         self._left_at = [0] * params.num_qp
         #: When the latest requests of one QP in a row were indicated.
-        self._run: deque[int] = deque(maxlen=self.burst + 1)
+        self._run: deque[int] = deque(maxlen=2 * self.burst + 1)
         self._run_of = -1
         #: Told of each QP of which a request was indicated: it may be done by that.
         self.ripened: Callable[[int], None] = lambda _: None
@@ -97,6 +97,7 @@ class DispatchChecks(Check):
         self.ctx.objs = (("QP", qp),)
         if qp >= qpc.ctx.params.num_qp:
             self.fail("work for a QP that is out of range")
+        self.beats += 1
         if not self.owed[qp] and self.kc.guarded(qp):
             if qp in self.ahead:
                 cycle = self.ahead[qp].cycle
@@ -104,9 +105,11 @@ class DispatchChecks(Check):
                 self.fail(text)
             verb = VERBS.get(POST["opcode"].get(record.data))
             if WORK_USER["local"].get(record.user) and verb and verb.changes_keys:
-                self._before_step(record)
+                self._not_late(qp)
+                self.ahead[qp] = record
+                self._fair(qp)
+                self.heads.pop(qp, None)
                 return
-        self.beats += 1
         if self.owed[qp]:
             expected = self.owed[qp].popleft()
         else:
@@ -115,15 +118,6 @@ class DispatchChecks(Check):
         self._compare(record, expected)
         self._fair(qp)
         self.changed(qp)
-
-    def _before_step(self, record: WorkBeat) -> None:
-        """The beat of a local request that has not been executed."""
-        qp = record.qp
-        self.beats += 1
-        self._not_late(qp)
-        self.ahead[qp] = record
-        self._fair(qp)
-        self.heads.pop(qp, None)
 
     def execute(self, record: Trace) -> Indication:
         """The step of a local request: it is indicated, and so is what is in front of it."""
@@ -189,10 +183,8 @@ class DispatchChecks(Check):
     @property
     def now(self) -> int:
         """Cycles in which turns could be taken."""
-        cycle = self.qpc.ctx.cycle
-        if self.ahead:
-            cycle = min(record.cycle for record in self.ahead.values())
-        return cycle - self.executing
+        cycles = (record.cycle for record in self.ahead.values())
+        return min(cycles, default=self.qpc.ctx.cycle) - self.executing
 
     def changed(self, qp: int) -> None:
         """Something happened to a QP: does it wait for a beat?"""
@@ -214,22 +206,34 @@ class DispatchChecks(Check):
             self._run.clear()
         self._run_of = qp
         self._run.append(self.now)
-        if len(self._run) > self.burst:
+        most = self.burst
+        if len(self._run) > most and self._empty_turn(qp):
+            most *= 2
+        if len(self._run) > most:
             # The engine looks at a QP some cycles after the step that lets it go on.
-            known = self._run[0] - PIPELINE
+            known = self._run[-1 - most] - PIPELINE
             for other, waiting in self.heads.items():
                 beats = self.beats - waiting.beats
-                if other != qp and waiting.cycle < known and beats > self.burst + FETCHED:
+                if other != qp and waiting.cycle < known and beats > most + FETCHED:
                     text = f"{len(self._run)} requests in a row, while QP {other} waits"
                     self.fail(text, ("QP", qp))
-        head = self.heads.get(qp)
-        if head is not None:
-            self._judge(qp, head)
+        if qp in self.heads:
+            self._judge(qp, self.heads[qp])
+
+    def _empty_turn(self, qp: int) -> bool:
+        """Another QP may have had its turn in this run: its first request is or was fenced."""
+        for other, model in enumerate(self.qpc.qps):
+            first = next((r for r in model.requests if not r.indicated), None)
+            if other != qp and first and first.number < model.released:
+                head = self.heads.get(other)
+                fenced = head is None or head.cycle >= self._run[0] - PIPELINE
+                if fenced and first.post.has(PostFlag.READ_FENCE):
+                    return True
+        return False
 
     def tick(self) -> None:
-        for qp, head in self.heads.items():
-            self._judge(qp, head)
-            break  # the others wait for less
+        if self.heads:  # the others wait for less
+            self._judge(*next(iter(self.heads.items())))
         self.tick_ahead()
 
     def tick_ahead(self) -> None:
