@@ -129,7 +129,7 @@ module cde_cpl_top #(
     localparam CQ_W = $clog2(NUM_CQ);
     localparam PAGE_W = $clog2(NUM_PAGES);
     localparam MAX_LOG2 = $clog2(MAX_WRITES);
-    localparam INIT_A = M_ID_W > MAX_LOG2 ? M_ID_W : MAX_LOG2;
+    localparam INIT_A = CQ_W + 1 > MAX_LOG2 ? CQ_W + 1 : MAX_LOG2;
     localparam INIT_W = INIT_A > PAGE_W ? INIT_A : PAGE_W;
 
     cde_params #(

@@ -167,7 +167,7 @@ module cde_top #(
     localparam QP_W = $clog2(NUM_QP);
     localparam PAGE_W = $clog2(NUM_PAGES);
     localparam MAX_LOG2 = $clog2(MAX_WRITES);
-    localparam INIT_A = M_ID_W > MAX_LOG2 ? M_ID_W : MAX_LOG2;
+    localparam INIT_A = CQ_W + 1 > MAX_LOG2 ? CQ_W + 1 : MAX_LOG2;
     localparam SRQ_W = $clog2(NUM_SRQ);
     localparam N_W = $clog2(NUM_MR > NUM_MW ? NUM_MR : NUM_MW);
     localparam INIT_B = N_W + 1 > PAGE_W ? N_W + 1 : PAGE_W;

@@ -158,7 +158,7 @@ module cde_core #(
     input  wire                cqi_used,
 
     // Posting and receiving: error reports about QPs; steps of CNT_POSTS to CNT_DONE_REFUSED, 3 bits each, and of
-    // CNT_RECV_POSTS to CNT_RECV_DONE, 2 bits each
+    // CNT_RECV_POSTS to CNT_INVALIDATED, 2 bits each
     input  wire [5:0]          pe_valid,
     input  wire [47:0]         pe_cause,
     input  wire [95:0]         pe_object, pe_index,

@@ -117,7 +117,7 @@ module cde_control #(
     output wire [PAGE_W-1:0] cqi_page,
     input  wire              cqi_used,
 
-    // Error reports, eight sources
+    // Error reports, ten sources
     input  wire              removed,        // the device: only cleanup
     input  wire [9:0]        err_valid,
     input  wire [79:0]       err_cause,

@@ -4,7 +4,7 @@
 // Purpose: identification, mailbox registers, counters, error log. Every access that is not exactly right gets SLVERR,
 //          is counted and has no other effect.
 // Ports:   s_axil; mailbox command and result; counter and log access.
-// Latency: one access at a time; write answer four, read data five cycles after acceptance.
+// Latency: one access at a time; write answer three, read data four cycles after acceptance.
 `default_nettype none
 `include "cde_defs.vh"
 `include "cde_mem.vh"

@@ -6,7 +6,7 @@
 //          side, and answers each write once, in order, after it took effect.
 // Ports:   s_axi write channels, doorbells to the arm state (db_*) and their causes back (res_*), posts (post_*) and
 //          theirs, page status updates, error reports.
-// Latency: address and data accepted in cycle t, doorbell on db_* in t+1, answer valid in t+8.
+// Latency: address and data accepted in cycle t, doorbell on db_* in t+1, answer valid in t+9.
 `default_nettype none
 `include "cde_defs.vh"
 

@@ -4,7 +4,7 @@
 // Purpose: keeps the oldest errors until software removes them; each names cause and object. What finds no place is
 //          counted.
 // Ports:   eleven sources of reports, the oldest entry and its removal, number of reports lost in this cycle.
-// Latency: report in cycle t, visible in t+3 when the log is empty.
+// Latency: report in cycle t, visible in t+2 when the log is empty.
 `default_nettype none
 `include "cde_defs.vh"
 

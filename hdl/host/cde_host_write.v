@@ -5,8 +5,8 @@
 //          (cde_issue), answers (cde_answer), event queues (cde_event), interrupts (cde_irq).
 // Ports:   entries (ent_*), callbacks (ev_*), EQ settings (eqc_*), m_axi, m_axis_irq, publication steps (pub_*),
 //          written index, reports.
-// Latency: entry in cycle t, m_axi valid in t+1; write response in t, publication step in t+2; callback in t, m_axi
-//          valid in t+2.
+// Latency: entry in cycle t, m_axi valid in t+1; write response in t, publication step in t+1, that of an event's in
+//          t+2; callback in t, m_axi valid in t+2.
 `default_nettype none
 `include "cde_cq_records.vh"
 `include "cde_event_records.vh"

@@ -7,7 +7,7 @@
 //          (DF-15).
 // Ports:   commands (qc_*), local requests (loc_*), invalidations of Reads (ri_*), steps of the table (op_*, opr_*),
 //          failures (fail_*), a request to let a step in between receive requests (hold).
-// Latency: 4 cycles from loc_valid or ri_valid to the answer, when no other has a step; more when it fails.
+// Latency: 5 cycles from loc_valid or ri_valid to the answer, when no other has a step; more when it fails.
 `default_nettype none
 `include "cde_defs.vh"
 `include "cde_key_records.vh"

@@ -181,12 +181,14 @@ module cde_keys #(
     // ---------------------------------------------------------------- stage C: the decision
     reg [11:0] bound [0:NUM_MR-1];           // windows bound to a region
     reg [12:0] held [0:NUM_QP-1];            // windows and regions that are valid on a QP
+    reg [NUM_MR-1:0] bound_begun;            // the word counts; else it is 0
+    reg [NUM_QP-1:0] held_begun;
 
     // Counted a cycle behind the decision; a look has what is on its way.
     reg             gained, lost_one;
     reg  [QP_W-1:0] held_at;
     wire            look_same = held_at == look_qp;
-    wire [12:0]     look_count = held[look_qp];
+    wire [12:0]     look_count = held_begun[look_qp] ? held[look_qp] : 13'd0;
 
     assign look_held = (look_count != 13'd0 && !(lost_one && look_same && look_count == 13'd1)) ||
         (gained && look_same);
@@ -204,7 +206,7 @@ module cde_keys #(
     wire        peer = c_code == KEY_PEER;
     wire        invalidate = c_code == KEY_INVALIDATE || c_code == KEY_READ || peer;
     wire [MR_W-1:0] region = binds ? c_key2[MR_W-1:0] : window ? word[`CDE_KEY_WORD_REGION +: MR_W] : c_key[MR_W-1:0];
-    wire [11:0] windows = bound[region];
+    wire [11:0] windows = bound_begun[region] ? bound[region] : 12'd0;
     wire        busy = !window && windows != 12'd0;
 
     wire [63:0] offset = c_base - memory[`CDE_KEY_WORD_BASE +: 64];
@@ -309,19 +311,23 @@ module cde_keys #(
     wire        loses = changes && valid && (window || word[`CDE_KEY_WORD_ALLOC]) &&
         (invalidate || closes || deregister);
     wire [QP_W-1:0] holder = gains ? c_qp : word[`CDE_KEY_WORD_QP +: QP_W];
-    wire [12:0] held_now = held[held_at];
+    wire [12:0] held_now = held_begun[held_at] ? held[held_at] : 13'd0;
     wire        is_request = c_code >= KEY_BIND;
     wire        shows = !removes && !(binds && !window) && !(fast && window);
 
-    integer i;
     // Low from power-up, before any clock edge.
     initial trace_valid = 1'b0;
     always @(posedge clk) begin
-        if ((changes && binds) || unbinds) bound[region] <= windows_next;
+        if ((changes && binds) || unbinds) begin
+            bound[region] <= windows_next;
+            bound_begun[region] <= 1'b1;
+        end
         {gained, lost_one} <= {gains, loses} & {2{!rst}};
         held_at <= holder;
-        if (gained) held[held_at] <= held_now + 13'd1;
-        if (lost_one) held[held_at] <= held_now - 13'd1;
+        if (gained || lost_one) begin
+            held[held_at] <= gained ? held_now + 13'd1 : held_now - 13'd1;
+            held_begun[held_at] <= 1'b1;
+        end
         opr_valid <= c_valid && !c_peer && !rst;
         opr_status <= is_request ? status : refused ? `CDE_RES_BUSY : `CDE_RES_OK;
         opr_word <= changes ? word_next : word;
@@ -346,8 +352,10 @@ module cde_keys #(
         trace_data[`CDE_TRACE_OLD_LSB +: 96] <= exists && shows ? shown(word, c_key[11:0], windows) : 96'd0;
         trace_data[`CDE_TRACE_NEW_LSB +: 96] <= (exists ||
             create) && shows ? shown(changes ? word_next : word, c_key[11:0], windows_next) : 96'd0;
-        if (rst) for (i = 0; i < NUM_MR; i = i + 1) bound[i] <= 12'd0;
-        if (rst) for (i = 0; i < NUM_QP; i = i + 1) held[i] <= 13'd0;
+        if (rst) begin
+            bound_begun <= {NUM_MR{1'b0}};
+            held_begun <= {NUM_QP{1'b0}};
+        end
     end
 
 `ifdef FORMAL
@@ -356,7 +364,7 @@ module cde_keys #(
     genvar               q;
     generate
         for (q = 0; q < NUM_QP; q = q + 1) begin : f_counts
-            assign f_held[13 * q +: 13] = held[q];
+            assign f_held[13 * q +: 13] = held_begun[q] ? held[q] : 13'd0;
         end
     endgenerate
 `endif

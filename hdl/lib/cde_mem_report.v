@@ -2,7 +2,7 @@
 // cde_mem_report: reports of wrong words of one read port, each word once while it is read again.
 //
 // Purpose: a word that is read again before it is written back, or that cannot be, is not reported again within three
-//          reads.
+//          cycles of its last read; that it is lost now is.
 // Ports:   wrong, hopeless what the correction says of the word at `at`; bad, lost report. Quiet while the clearing
 //          walk runs.
 // Latency: combinational behind wrong and hopeless, which come from registers.
@@ -22,14 +22,15 @@ module cde_mem_report #(
 
     reg [AW-1:0] told;
     reg [1:0]    told_for;
-    wire         again = told_for != 2'd0 && told == at;
+    reg          told_lost;
+    wire         again = told_for != 2'd0 && told == at && (told_lost || !hopeless);
 
     assign bad = wrong && !again;
     assign lost = hopeless && !again;
 
     always @(posedge clk) begin
         if (told_for != 2'd0) told_for <= told_for - 2'd1;
-        if (wrong) {told, told_for} <= {at, 2'd3};
+        if (wrong) {told, told_for, told_lost} <= {at, 2'd3, hopeless};
         if (clear) told_for <= 2'd0;
     end
 

@@ -115,6 +115,7 @@ FAULTS = [
     (SMALL, RAM, "cde_ram_read.v", "rdata = any_1 ? fwd_1 :", "rdata =", "word of port 0"),
     (SMALL, RAM, "cde_ctx_write.v", ": we ? wdata :", ": !heal ? wdata :", "word of"),
     (SMALL, RAM, "cde_mem_report.v", "bad = wrong && !again;", "bad = wrong;", "report"),
+    (BARE, DIRECT, "cde_mem_report.v", "(told_lost || !hopeless)", "1'b1", "report"),
     (SMALL, RAM, "cde_ram_read.v", "heal = wrong_2", "heal = 1'b0", "report"),
     (BARE, DIRECT, "cde_ram_direct.v", "heal = wrong_2 &&", "heal = 1'b0 &&", "report"),
     (LATE, CTX, "cde_ctx_read.v", ".lost(hopeless_3));", ".lost());", "loss"),

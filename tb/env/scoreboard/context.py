@@ -366,7 +366,7 @@ def look_patience(num_cq: int, waiting: int) -> int:
     """Cycles within which the engine looks at a callback that waits for moderation while
     ``waiting`` others do (docs/interfaces.md).
     """
-    return 2 * num_cq + 48 * waiting
+    return 2 * num_cq + 50 * waiting + 32
 
 
 def latest(history: Iterable[Trace]) -> list[str]:

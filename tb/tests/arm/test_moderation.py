@@ -8,6 +8,7 @@ from __future__ import annotations
 import pyuvm
 
 from tb.env.defs import CQ_DB, ArmType, CqStatus, PageReg
+from tb.env.scoreboard.context import look_patience
 from tb.tests.common.steps import (
     ANY,
     ERRORS,
@@ -45,7 +46,7 @@ class ModerationBase(StepTest):
     def scan(self, loaded: bool = True) -> int:
         """The longest time until a waiting queue is looked at, pipeline included."""
         number = self.config.num_cq
-        return 2 * number + 48 * number if loaded else 2 * number + 48
+        return look_patience(number, number if loaded else 1)
 
     async def called_in_time(self, q: Consumer) -> None:
         """A callback comes: more than the interval after the step that made it due, at most one

@@ -71,6 +71,7 @@ module memory_exact;
         side1;
     reg  [AW-1:0]         heal_at0, heal_at1, told0, told1;
     integer               told_for0 = 0, told_for1 = 0;
+    reg                   told_lost0, told_lost1;
     reg                   again0, again1, back0, back1;
     reg  [AW-1:0]         back_at;
     // Of two ports: a write-back waits a cycle, unless its word is written meanwhile.
@@ -166,14 +167,14 @@ module memory_exact;
             back_next = heal0 ? heal_at0 : heal_at1;
             back_side = heal0 ? side0 : side1;
             back = (heal0 || heal1) && !written(back_next) && !clear;
-            again0 = told_for0 > 0 && told0 == heal_at0;
-            again1 = told_for1 > 0 && told1 == heal_at1;
+            again0 = told_for0 > 0 && told0 == heal_at0 && (told_lost0 || !lost0);
+            again1 = told_for1 > 0 && told1 == heal_at1 && (told_lost1 || !lost1);
             report = (wrong0 && !again0) || (wrong1 && !again1);
             report_lost = (lost0 && !again0) || (lost1 && !again1);
             if (told_for0 > 0) told_for0 = told_for0 - 1;
             if (told_for1 > 0) told_for1 = told_for1 - 1;
-            if (wrong0) {told0, told_for0} = {heal_at0, 32'd3};
-            if (wrong1) {told1, told_for1} = {heal_at1, 32'd3};
+            if (wrong0) {told0, told_for0, told_lost0} = {heal_at0, 32'd3, lost0};
+            if (wrong1) {told1, told_for1, told_lost1} = {heal_at1, 32'd3, lost1};
             if (clear) {told_for0, told_for1} = 64'd0;
             if (READ > 1) begin
                 {hit0[1], hit1[1]} = {hit0[1] || written(at0[1]), hit1[1] || written(at1[1])};
