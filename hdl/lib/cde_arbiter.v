@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cde_arbiter: round-robin arbiter of requests of queue pairs.
+// cde_arbiter: round-robin arbiter of requests of queue pairs, or of shared receive queues, whose numbers qp is then.
 //
 // Purpose: keeps pending requests, one bit a QP, and offers the QPs round robin (ISO-04): next is the first after the
 //          QP that was served last. A request in the very cycle in which its QP is taken stays pending: a set wins over
