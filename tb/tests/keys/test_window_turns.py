@@ -68,7 +68,7 @@ class LocalTurnsTest(WindowTest):
         taken = beat.cycle - step.cycle
         beats = [b for b in self.of(WorkBeat, mark) if step.cycle <= b.cycle < beat.cycle]
         assert len(beats) > 4  # other QPs had turns meanwhile
-        # A request is executed 3 cycles behind its beat, and 8 later the next one has its turn.
+        # A request takes 13 cycles, 5 from its beat to its step and 8 to the next turn: 11 will do.
         idle = taken - 11 * len(beats)
         assert max(idle, len(beats)) <= bound + 8, f"{taken} cycles, {len(beats)} beats"
         self.report(qps[-1])
