@@ -38,17 +38,22 @@ HEAD = "module               MHz  seeds                LUT4     FF  block  distr
 
 
 def line(result: Result) -> str:
-    """A row of the printed table."""
+    """A row of the printed table; below it the worst ways of the slowest seed."""
     area, clocks = result.area, " ".join(map(str, result.mhz.values()))
+    ways = ""
     if result.mhz:
-        worst = result.paths[min(result.mhz, key=result.mhz.__getitem__)]
+        slowest = min(result.mhz, key=result.mhz.__getitem__)
+        worst = result.paths[slowest]
         path = f"{worst.start} -> {worst.end}, {worst.levels} levels, {worst.ns} ns"
+        for way in result.worst_paths[slowest]:
+            head = f"    {way.ns:5.2f} ns, {way.levels:2} levels, {way.start} -> {way.end}"
+            ways += "\n" + "  ".join((head, *way.sources))
     else:
         path = f"not placed: the device has {BLOCK_RAMS} block RAMs"
     return (
         f"{result.module:18} {result.median or '-':>5}  {clocks:18}"
         f" {area['lut4']:6} {area['ff']:6} {area['block_ram']:6} {area['distributed_ram']:7}"
-        f"  {path}"
+        f"  {path}{ways}"
     )
 
 

@@ -6,17 +6,20 @@ alone for UltraScale+, too.
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from scripts.synth import ecp5
+from scripts.synth.placed import Placed
 from scripts.synth.refine import refine, repair
+from scripts.synth.sta import Timing
 from tb.runner.common import INCLUDES, ROOT, SIM_BUILD, RunnerError, hdl_files, nearest, relative
 from tb.runner.lint import declared_parameters
 
@@ -63,25 +66,34 @@ _AREA = {
         "distributed_ram": ("RAM32M", "RAM64M", "RAM32M16", "RAM64M8", "RAM32X1D", "RAM64X1D"),
     },
 }
+#: Worst ways that are kept of a route.
+WORST = 10
+#: What Yosys and nextpnr add to the name of a net, for a cell.
+_MADE = re.compile(r"_(?:TRELLIS_FF|LUT4|PFUMX|L6MUX21|CCU2C)_|\$")
+#: A line of the design.
+_SRC = re.compile(rf"(?<={re.escape(str(ROOT))}/)hdl/[^|:]+:\d+")
 _XCUP = "synth_xilinx -flatten -family xcup -top synth_top"
 
 
 @dataclass(frozen=True)
 class Way:
-    """From register to register. ``levels``: cells of logic between them; ``ns``: all delays."""
+    """From register to register. ``levels``: cells of logic between them; ``ns``: all delays;
+    ``sources``: where in hdl/ what it goes through is declared, if that is known.
+    """
 
     start: str
     end: str
     levels: int
     ns: float
     logic_ns: float
+    sources: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Result:
     """A module as placed and routed. ``mhz``: by seed, none of one that does not fit. ``area``:
     cells of the module itself, without the registers around it. ``paths``: the worst path of each
-    seed.
+    seed, by nextpnr; ``worst_paths``: the worst ones by `sta.py`, each to another register.
     """
 
     module: str
@@ -89,6 +101,7 @@ class Result:
     mhz: Mapping[int, float]
     area: Mapping[str, int]
     paths: Mapping[int, Way]
+    worst_paths: Mapping[int, Sequence[Way]]
 
     @property
     def median(self) -> float | None:
@@ -143,7 +156,7 @@ def _yosys(folder: Path, commands: str) -> None:
         raise RunnerError(f"yosys has failed: {cause}; log: {log}")
 
 
-def _path(report: Mapping[str, Any]) -> Way:
+def _path(report: Mapping[str, Any], known: Mapping[str, str]) -> Way:
     """The worst path from register to register."""
     steps = next(
         path["path"]
@@ -152,10 +165,47 @@ def _path(report: Mapping[str, Any]) -> Way:
     )
     logic = [step["delay"] for step in steps if step["type"] == "logic"]
     rest = [step["delay"] for step in steps if step["type"] != "logic"]
-    ends = steps[0]["from"]["cell"], steps[-1]["to"]["cell"]
-    start, end = (name.removeprefix("dut.").split("_TRELLIS_FF")[0] for name in ends)
-    ns, logic_ns = round(sum(logic) + sum(rest), 2), round(sum(logic), 2)
-    return Way(start, end, len(logic), ns, logic_ns)
+    cells = [steps[0]["from"]["cell"], *(step["to"]["cell"] for step in steps)]
+    return _way(cells, len(logic), sum(logic) + sum(rest), sum(logic), known)
+
+
+def declared(module: Mapping[str, Any]) -> dict[str, str]:
+    """File and line of the nets and instances of a netlist, of those in hdl/."""
+    nets = {name: net["attributes"].get("src", "") for name, net in module["netnames"].items()}
+    own = {name: cell["attributes"].get("module_src", "") for name, cell in module["cells"].items()}
+    return {
+        name: found[0] for name, text in {**own, **nets}.items() if (found := _SRC.search(text))
+    }
+
+
+def _source(cell: str, known: Mapping[str, str]) -> str:
+    """Of the net for which Yosys has named a cell, else of the innermost instance around it."""
+    name = _MADE.split(cell)[0]
+    while name and name not in known:
+        name = name.rpartition(".")[0]
+    return known.get(name, "")
+
+
+def _way(
+    cells: Sequence[str], levels: int, ns: float, logic_ns: float, known: Mapping[str, str]
+) -> Way:
+    """By the names of its cells, from register to register; ``known``: as `declared` has found."""
+    ends = [re.split(r"_TRELLIS_FF|\$", cell.removeprefix("dut."))[0] for cell in cells]
+    lines = dict.fromkeys(line for cell in cells if (line := _source(cell, known)))
+    return Way(ends[0], ends[-1], levels, round(ns, 2), round(logic_ns, 2), tuple(lines))
+
+
+def worst(timing: Timing, known: Mapping[str, str], count: int = WORST) -> list[Way]:
+    """The longest ways of a routed design, each to another register or memory."""
+    found: dict[str, Way] = {}
+    timing.forward()
+    for ns, logic_ns, cells in timing.longest():
+        names = [timing.d.names[k] for k in cells]
+        way = _way(names, len(cells) - 2, ns, logic_ns, known)
+        found.setdefault(way.end, way)
+        if len(found) == count:
+            break
+    return list(found.values())
 
 
 def check_module(module: str) -> dict[str, Path]:
@@ -282,10 +332,10 @@ def _nextpnr(made: Netlist, seed: int, step: str, *options: object) -> None:
         raise RunnerError(f"{made.path.parent.name}: cannot {step} it ({size}); log: {log.name}")
 
 
-def _route(made: Netlist, seed: int) -> dict[str, Any]:
-    """Places, refines, routes and repairs; nextpnr's report of the best route. The static placer
-    leaves a third less wire of the core than the default one. Before it routes, nextpnr checks all
-    places.
+def _route(made: Netlist, seed: int, known: Mapping[str, str]) -> tuple[dict[str, Any], list[Way]]:
+    """Places, refines, routes and repairs; nextpnr's report of the best route, and its worst ways.
+    The static placer leaves a third less wire of the core than the default one. Before it routes,
+    nextpnr checks all places.
     """
     design, sdf, other, other_sdf, better, out = (
         made.folder / f"seed{seed}{end}"
@@ -310,10 +360,11 @@ def _route(made: Netlist, seed: int) -> dict[str, Any]:
             best = report
             other.replace(design)
             other_sdf.replace(sdf)
+    ways = worst(Timing(Placed(design), sdf, routed=True), known)
     for path in (design, sdf, other, other_sdf, better):
         path.unlink(missing_ok=True)
     out.write_text(json.dumps(best))
-    return best
+    return best, ways
 
 
 def _mhz(report: Mapping[str, Any]) -> float:
@@ -325,9 +376,12 @@ def measure(module: str, seeds: Iterable[int]) -> Result:
     the area alone.
     """
     made = synthesise(module)
-    clocks, paths = {}, {}
-    for seed in seeds if made.area["block_ram"] <= BLOCK_RAMS else ():
-        data = _route(made, seed)
+    if made.area["block_ram"] > BLOCK_RAMS:
+        return Result(module, made.values, {}, made.area, {}, {})
+    known = declared(json.loads(made.path.read_text())["modules"]["synth_top"])
+    clocks, paths, ways = {}, {}, {}
+    for seed in seeds:
+        data, ways[seed] = _route(made, seed, known)
         clocks[seed] = round(_mhz(data), 1)
-        paths[seed] = _path(data)
-    return Result(module, made.values, clocks, made.area, paths)
+        paths[seed] = _path(data, known)
+    return Result(module, made.values, clocks, made.area, paths, ways)

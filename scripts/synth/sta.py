@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 
 from scripts.synth.placed import Placed
@@ -139,6 +140,28 @@ class Timing:
             arrival[net] = at
         ends = (arrival[pin[0]] + wire(pin) + ns for pin, ns in self.ends if pin[0] in arrival)
         return max(ends, default=0.0)
+
+    def longest(self) -> Iterator[tuple[float, float, list[int]]]:
+        """After `forward`: the longest way to each end, longest first. All delays and those of its
+        logic, in ns, and its cells, from register to register.
+        """
+        d, arrival, wire = self.d, self.arrival, self.wire
+        ends = (
+            (arrival[pin[0]] + wire(pin) + ns, pin) for pin, ns in self.ends if pin[0] in arrival
+        )
+        for total, (net, k, _) in sorted(ends, reverse=True):
+            cells, logic = [k, d.driver[net]], 0.0
+            while step := next(
+                (
+                    (pin[0], ns)
+                    for pin, ns in self.arcs.get(net, ())
+                    if pin[0] in arrival and arrival[pin[0]] + wire(pin) + ns >= arrival[net]
+                ),
+                None,
+            ):
+                net, logic = step[0], logic + step[1]
+                cells.append(d.driver[net])
+            yield total, logic, cells[::-1]
 
     def backward(self, period: float) -> None:
         """Sets required times at inputs for this period."""

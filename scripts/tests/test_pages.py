@@ -38,7 +38,7 @@ SHORT = {
     "mutate": ["make mutate COUNT=1 SEED=1 MODULE=cde_arbiter JOBS=1"],
     "replay": [],
     "soak": ["make soak N=2000 SEED=1 JOBS=1"],
-    "synth": ["make synth MODULE=cde_arbiter SEEDS=1"],
+    "synth": ["make synth QUICK=1"],
     "tiers": [],
 }
 

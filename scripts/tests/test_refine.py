@@ -4,13 +4,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from scripts.synth.flow import Way, declared, worst
 from scripts.synth.placed import Placed, Tiles
 from scripts.synth.refine import refine, repair
+from scripts.synth.sta import Timing
+from tb.runner.common import ROOT
 
 _OUTPUTS = {"F", "OFX", "Q", "FCO"}
 #: Logic to spread over: a register in each of these tiles.
@@ -102,6 +106,32 @@ def test_repair_takes_the_routes_of_detours_away(tmp_path: Path) -> None:
         "quick": {"bits": [3], "attributes": {"ROUTING": "wires"}},
     }
     assert places(repaired)["quick_end"] == (90, 80, "SLICEA.FF0")
+
+
+def test_worst_ways_end_at_different_registers_and_have_their_sources(tmp_path: Path) -> None:
+    cells = {
+        "dut.a_TRELLIS_FF_Q_3": cell("FF", "X10/Y10/SLICEA.FF0", CLK=1, Q=2),
+        "dut.part.g[0].x_LUT4_Z": cell("COMB", "X11/Y10/SLICEA.K0", A=2, F=3),
+        "dut.b_TRELLIS_FF_Q": cell("FF", "X12/Y10/SLICEA.FF0", CLK=1, M=3),
+        "dut.b_TRELLIS_FF_Q_1": cell("FF", "X12/Y10/SLICEA.FF1", CLK=1, M=2),
+        "w_out_TRELLIS_FF_Q": cell("FF", "X13/Y10/SLICEA.FF0", CLK=1, M=2),
+    }
+    placed, sdf = write(tmp_path, cells), delays(tmp_path, cells)
+    wires = [(f"a/Q {name}/{port}") for name, one in cells.items() for port in one["connections"]]
+    with sdf.open("a") as more:
+        more.writelines(f"\n(INTERCONNECT {wire} (1:2:1000) (1:2:1000))" for wire in wires)
+    made = "|/tools/cells_map.v:16.1-16.2"
+    nets = {"dut.a": f"{ROOT}/hdl/a.v:3.5-3.9{made}", "dut.b": f"{ROOT}/hdl/b.v:4.5-4.9"}
+    nets["w_out"] = f"{ROOT}/sim_build/wrap.v:2.1-2.9"
+    module = {
+        "netnames": {name: {"attributes": {"src": text}} for name, text in nets.items()},
+        "cells": {"dut.part": {"attributes": {"module_src": f"{ROOT}/hdl/lib/part.v:11.1-37.10"}}},
+    }
+    timing = Timing(Placed(placed), sdf, routed=True)
+    sources = ("hdl/a.v:3", "hdl/lib/part.v:11", "hdl/b.v:4")
+    first = Way("a", "b", 1, 2.6, 0.2, sources)
+    assert worst(timing, declared(module)) == [first, Way("a", "w_out", 0, 1.4, 0.0, sources[:1])]
+    assert worst(timing, {}, 1) == [replace(first, sources=())]
 
 
 _FF = {"CLK": 1}

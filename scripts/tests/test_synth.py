@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures that `make synth PRICES=1` takes from a netlist."""
+"""Figures that `make synth` takes from a netlist, and what it prints of routes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from scripts import figures
 from scripts.synth import ecp5, flow
 from scripts.synth.__main__ import line
-from scripts.synth.flow import Netlist, _yosys, count, levels, parts
+from scripts.synth.flow import Netlist, Result, Way, _yosys, count, levels, parts
 from tb.runner.common import SIM_BUILD
 
 
@@ -110,3 +110,15 @@ def test_a_module_that_does_not_fit_has_an_area_alone(monkeypatch: pytest.Monkey
     assert (result.mhz, result.median) == ({}, None)
     text = line(result)
     assert " - " in text and text.endswith("not placed: the device has 208 block RAMs")
+
+
+def test_worst_ways_of_the_slowest_seed_are_printed() -> None:
+    area = dict.fromkeys(("lut4", "ff", "block_ram", "distributed_ram"), 5)
+    ways = [Way("a", f"r{n}", 12 - n, 8.5 - n, 1.0, ("hdl/a.v:3", "hdl/b.v:4")) for n in range(2)]
+    worst = {1: [], 2: ways}
+    result = Result("cde_ram", {}, {1: 120.0, 2: 117.6}, area, {1: ways[1], 2: ways[0]}, worst)
+    assert line(result).splitlines()[1:] == [
+        "     8.50 ns, 12 levels, a -> r0  hdl/a.v:3  hdl/b.v:4",
+        "     7.50 ns, 11 levels, a -> r1  hdl/a.v:3  hdl/b.v:4",
+    ]
+    assert result.row()["worst_paths"][2][0]["sources"] == ("hdl/a.v:3", "hdl/b.v:4")

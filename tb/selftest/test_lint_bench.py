@@ -61,15 +61,15 @@ def test_every_module_is_read_alone() -> None:
 
 def test_goals(tmp_path: Path) -> None:
     data = {
-        "metrics": {"rate": 0.9, "latency": 7, "depth": 3},
-        "goals": {"rate": [">=", 1], "latency": ["<=", 7]},
+        "metrics": {"rate": 0.9, "other": 0.9, "latency": 7, "depth": 3},
+        "goals": {"rate": [">=", 1, 0.9], "other": [">=", 1, 1], "latency": ["<=", 7, 7]},
         "config": {"qps": 64},
     }
     path = tmp_path / "m.json"
     path.write_text(json.dumps(data))
     found = read_metrics(path)
-    states = [found.state(name) for name in ("rate", "latency", "depth")]
-    assert states == ["below goal", "ok", ""]
+    states = [found.state(name) for name in found.metrics]
+    assert states == ["below goal", "below bound", "ok", ""]
     assert "qps=64" in format_metrics(found)
 
 
