@@ -46,6 +46,3 @@ LAST_GENERATION: Final = (1 << KEY_BITS - KEY_REGION_BITS) - 1
 
 #: What the number field of trace lane 8 holds with a command.
 NO_QP: Final = 0xFFFF
-
-#: Kind of object in the error log.
-LOG_KIND_KEY: Final = 7

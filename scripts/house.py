@@ -9,6 +9,7 @@ target; a wing may not grow over its ceiling.
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -28,6 +29,9 @@ WIDTH: Final = 120
 GENERATED: Final = ("hdl/cde_defs.vh", "tb/env/defs.py")
 #: Made by `make docs`, and not kept.
 REGISTERS: Final = ("docs/registers.md",)
+#: Subjects that only tests have, and the others.
+OF_TESTS: Final = ("interop", "campaigns")
+OF_ALL: Final = tuple(subject for subject in SUBJECTS if subject not in OF_TESTS)
 #: Folders that hold nothing but folders of subjects, and those of other names and files there.
 BY_SUBJECT: Final = {
     "hdl": ("cde_top.v", "cde_cpl_top.v", "cde_defs.vh", "lint_configs.yaml"),
@@ -36,7 +40,7 @@ BY_SUBJECT: Final = {
         *("__init__.py",),
     ),
     "formal": (),
-    "tb/tests": ("common", "__init__.py"),
+    "tb/tests": (*OF_TESTS, "common", "__init__.py"),
 }
 
 
@@ -64,7 +68,7 @@ WINGS: Final = (
         *("env and sequences", 16_000, 19_680, ("tb/env/", "tb/sequences/")),
         without=("tb/env/defs.py",),
     ),
-    Wing("selftest", 8_000, 8_050, ("tb/selftest/",)),
+    Wing("selftest", 8_000, 8_000, ("tb/selftest/",)),
     Wing("benches of leaves", 2_000, 1_230, ("tb/tests/lib/",)),
     Wing("runner and campaigns", 4_500, 8_220, ("tb/runner/", "tb/tests/campaigns/")),
     Wing(*("driver in C", 800, 800, ("sw/",)), without=("sw/carillon.h",), suffixes=(".c", ".h")),
@@ -146,16 +150,16 @@ def wide_lines(tree: Mapping[str, str]) -> Iterator[str]:
 
 
 def homeless(tree: Mapping[str, str]) -> Iterator[str]:
-    """Files outside the folder of a subject; simulation tests elsewhere in it."""
+    """Files outside the folder of a subject; simulation tests elsewhere."""
     for path in tree:
-        for folder, others in BY_SUBJECT.items():
-            first = path.removeprefix(f"{folder}/").split("/")[0]
-            if path.startswith(f"{folder}/") and first not in (*SUBJECTS, *others):
-                yield f"{path}: not in the folder of a subject ({', '.join(SUBJECTS)})"
-        parts = path.split("/")
-        is_test = path.startswith("tb/tests/") and parts[-1].startswith("test_")
-        if is_test and path.endswith(".py") and parts[2] in SUBJECTS and len(parts) != 4:
-            yield f"{path}: not in the folder of a subject, but below it"
+        folder = next((folder for folder in BY_SUBJECT if path.startswith(f"{folder}/")), "")
+        first, *below = path.removeprefix(f"{folder}/").split("/")
+        is_test = folder == "tb/tests" and re.search(r"/test_[^/]*\.py$", path)
+        if folder and first not in (*OF_ALL, *BY_SUBJECT[folder]):
+            subjects = SUBJECTS if folder == "tb/tests" else OF_ALL
+            yield f"{path}: not in the folder of a subject ({', '.join(subjects)})"
+        elif is_test and (first not in SUBJECTS or len(below) != 1):
+            yield f"{path}: not in the folder of a subject itself, as a test has to be"
 
 
 # -- imports ---------------------------------------------------------------------------------------

@@ -76,7 +76,6 @@ class CompletionCore:
         self.eqs = [EqModel(p) for _ in range(p.num_eq)]
         self.pages = [PageStatus() for _ in range(p.num_pages)]
         self.causes: Counter[int] = Counter()  #: doorbell writes by cause, OK included
-        self.refused_reads = 0
         self.removed = False  #: the device is removed (``docs/windows.md``)
 
     # -- looking -----------------------------------------------------------------------------
@@ -342,7 +341,6 @@ class CompletionCore:
     def read(self, addr: int, length: int, size: int) -> int | None:
         """A read of the doorbell pages: the 64-bit status word, or None if refused."""
         if read_refused(addr, length, size, self.params.num_pages):
-            self.refused_reads += 1
             return None
         return self.pages[addr // PAGE_BYTES].word
 

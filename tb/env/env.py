@@ -42,6 +42,9 @@ from tb.env.transport.transport import Transport
 #: Registers that tell the parameters, with these names.
 _CAPS = {Reg[layout.name]: layout for layout in (CAP0, CAP1, CAP2, CAP3, CAP4, CAP5, CAP6)}
 
+#: Builds of the completion core alone, and of the whole engine.
+_BUILDS = ("default, small, largest", "engine, engine_small")
+
 
 class CarillonEnv(uvm_env):
     """Everything around the engine. Tests use the agents, ``host`` (the driver) and ``memory``."""
@@ -71,10 +74,11 @@ class CarillonEnv(uvm_env):
         self.check = CheckAgent("check", self)
         #: Scenarios (``CarillonSequence``) run on it.
         self.sequencer = VirtualSequencer("sequencer", self)
-        #: Of the transport's side, of the receive path, of the checks: those that there are.
+        #: Of the completion core, the transport's side, the receive path, the checks: those that
+        #: there are.
         self._extra: tuple[tuple[BfmAgent, ...], ...] = (
-            *((self.work, self.done, self.conn, self.term), (self.rreq, self.rdone)),
-            (self.check,),
+            *((self.completions, self.credits), (self.work, self.done, self.conn, self.term)),
+            *((self.rreq, self.rdone), (self.check,)),
         )
         run: RunConfig = self.cdb_get(RUN)
         self.seed = run.seed
@@ -117,7 +121,6 @@ class CarillonEnv(uvm_env):
         self._held: list[Record] = []
 
     def connect_phase(self) -> None:
-        # In the full engine completions and credits have no pins.
         self.sequencer.interfaces = {
             "pages": self.doorbells.sequencer,
             "control": self.control.sequencer,
@@ -188,10 +191,13 @@ class CarillonEnv(uvm_env):
             if reg != Reg.CAP6 or self.harness.windows:
                 caps |= layout.unpack(await control.value(reg))
         self.config = Config(**caps)
-        for there, extra in zip(
-            (self.config.num_qp, self.config.num_srq, self.config.num_mw), self._extra, strict=True
-        ):
+        qps, srqs, windows = self.config.num_qp, self.config.num_srq, self.config.num_mw
+        top, others = "cde_top" if qps else "cde_cpl_top", _BUILDS[not qps]
+        absent = f"this build ({top}) has no such port; builds with it: {others}"
+        for there, extra in zip((not qps, qps, srqs, windows), self._extra, strict=True):
             self.agents += [agent for agent in extra if there and agent not in self.agents]
+            for agent in () if there else extra:
+                agent.driver.absent = f"{agent.get_name()}: {absent} (docs/write_a_sequence.md)"
         self.mem.num_cq = self.config.num_cq
 
     async def sync(self) -> None:

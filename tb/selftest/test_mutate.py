@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import fnmatch
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +15,7 @@ import pytest
 from tb.runner import mutate
 from tb.runner import mutate_netlist as netlist
 from tb.runner.builds import load_builds
-from tb.runner.common import RunnerError, prepare_environment
+from tb.runner.common import RunnerError, hdl_files, prepare_environment
 from tb.runner.discover import Module, find_modules
 from tb.runner.mutate_netlist import parse_list, parse_mutation, root_source, shares
 from tb.runner.mutate_plan import (
@@ -147,6 +149,27 @@ def test_plan_fits_the_tests() -> None:
     assert len(set(steps)) == len(steps)
     assert {step.top for step in steps} == set(plan.designs)
     assert max(step.job.seed for step in steps) > 1
+
+
+def strangers(patterns: Iterable[str]) -> list[str]:
+    """Patterns of `first` that match no module, wire or part of the design."""
+    texts = {path.stem: path.read_text() for path in hdl_files()}
+    parts = {name: set(re.findall(r"^ *(cde_\w+) ", text, re.M)) for name, text in texts.items()}
+
+    def inside(name: str) -> set[str]:
+        return parts[name].union(*map(inside, parts[name]))
+
+    names = [*texts, *(f"{outer}/{inner}" for outer in texts for inner in inside(outer))]
+    for name, text in texts.items():
+        names += [f"{name}.{word}" for word in set(re.findall(r"\w+", text))]
+    return [pattern for pattern in patterns if not fnmatch.filter(names, pattern)]
+
+
+def test_plan_fits_the_design() -> None:
+    assert not strangers(load_plan().first)
+    known = ["cde_core/cde_ecc_dec", "cde_ctrl", "cde_control.op_res*", "*.mem*"]
+    bad = ["cde_ecc_dec/cde_core", "cde_memory", "cde_control.op_gone*", "cde_cq/cde_r*m"]
+    assert strangers([*known, *bad]) == bad
 
 
 def test_steps() -> None:

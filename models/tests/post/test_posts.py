@@ -11,6 +11,7 @@ from functools import reduce
 from itertools import combinations
 from operator import or_
 from pathlib import Path
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import pytest
@@ -25,7 +26,7 @@ from models.post.posting import PostingModel
 from models.post.qp import QpConfig
 from models.tests.post.posting_helpers import SMALL, STROBES, deferred, request, small_model
 from models.verb import VERB_CAUSES, Limits, Verb
-from models.verbs import BY_NAME, VERBS
+from models.verbs import BY_NAME, VERBS, verbs_of
 from scripts.defdocs import read_tables, unwrap
 
 PAGE = Path(__file__).parents[3] / "docs" / "posting.md"
@@ -440,3 +441,19 @@ def test_check_changes_nothing() -> None:
     assert model.check(beat, 0, credit=False) is Cause.NO_CREDIT
     assert model.check(beat, 0) is Cause.OK
     assert model.qps[3].tail == 0
+
+
+@pytest.mark.parametrize(
+    ("opcode", "told"),
+    [
+        (None, r"models/verbs/nop\.py: no VERB = Verb\(\.\.\.\)"),
+        (0x05, r"models/verbs: nop\.py and send\.py have the same opcode 0x05: choose a free one"),
+        (0x08, r"models/verbs: nop\.py and send\.py have the same name Send"),
+    ],
+)
+def test_files_of_verbs_are_told_apart(opcode: int | None, told: str) -> None:
+    """A file beside that of Send without a verb, or with its opcode or its name."""
+    send = BY_NAME["Send"]
+    nop = {} if opcode is None else {"VERB": replace(send, opcode=opcode)}
+    with pytest.raises((TypeError, ValueError), match=told):
+        verbs_of({"nop": SimpleNamespace(**nop), "send": SimpleNamespace(VERB=send)})

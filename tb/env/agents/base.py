@@ -82,12 +82,16 @@ class QueueDriver(uvm_driver):
     def build_phase(self) -> None:
         super().build_phase()
         self.harness: Harness | None = None
+        #: The build has no such port: says so, and which builds have it.
+        self.absent = ""
         self._waiting: deque[tuple[int, Sequence[Item]]] = deque()
         self._inside: deque[int] = deque()
         self._level = 0
 
     def send(self, items: Sequence[Item], weight: int = 1) -> None:
         """Queues items; they count as ``weight``."""
+        if self.absent:
+            raise LookupError(self.absent)
         if self._waiting or self._level + weight > self.limit:
             self._waiting.append((weight, items))
         else:
@@ -225,8 +229,8 @@ class AskingAgent(BfmAgent):
     ) -> Pending[Any]:
         """Queues an item; returns its answer to come. ``note`` comes back from :meth:`told`."""
         answer: Pending[Any] = Pending()
-        self._asked.append((note, answer))
         self.driver.send([(self.channels[0], words, at_cycle or 0, gap)])
+        self._asked.append((note, answer))
         return answer
 
     def told(self, answer: Any, cycle: int) -> object:

@@ -46,8 +46,8 @@ class DoneAgent(BfmAgent):
 
     def send_raw(self, data: int, *, at_cycle: int | None = None, gap: int = 0) -> None:
         """A report bit by bit."""
-        self._words.append(data)
         self.driver.send([(self.channels[0], [data], at_cycle or 0, gap)])
+        self._words.append(data)
 
     def sent(self, record: DoneReport | RecvDone) -> bool:
         """A report was taken; False if it is not this agent's."""

@@ -315,11 +315,8 @@ class CqCoverage(Group):
 
     def credit_answer(self, record: beats.CreditAnswer) -> None:
         wanted = self._wanted.popleft() if self._wanted else 0
-        if wanted:
-            if not record.granted:
-                self.m.hit("credit/refused")
-            else:
-                self.m.hit("credit/granted" if wanted == 1 else "credit/granted two")
+        granted = "granted" if wanted == 1 else "granted two"
+        self.m.hit_if(wanted, f"credit/{granted if record.granted else 'refused'}")
 
     def response(self, record: beats.DoorbellResponse, offset: int) -> None:
         """An answer to a write to this offset."""

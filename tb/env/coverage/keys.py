@@ -57,10 +57,6 @@ class _Invalidation(NamedTuple):
     okay: bool
 
 
-def _thing(number: int) -> str:
-    return "window" if number & WINDOW_BIT else "region"
-
-
 class KeyCoverage(Group):
     """Situations of keys, of requests that change them, and of removal."""
 
@@ -200,7 +196,7 @@ class KeyCoverage(Group):
             self.m.hit(f"invalidate/{way}, no object")
             return
         number, key = state & _OBJECT, state & _KEY
-        thing = _thing(number)
+        thing = "window" if number & WINDOW_BIT else "region"
         if not status:
             self.m.hit(f"invalidate/{way}, {thing}, valid")
         elif not state & _VALID:

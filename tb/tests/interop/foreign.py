@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """cde_top between bus functional models of others: cocotbext-axi on every port, or cocotb-bus on
-the control port, each channel with a pause generator. Nothing of this project's bench or model.
+the control port, each channel with a pause generator. Nothing of this project's bench or model but
+the generated codes and layouts (`tb/env/defs.py`).
 """
 
 from __future__ import annotations

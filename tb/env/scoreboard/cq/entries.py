@@ -228,7 +228,6 @@ class CompletionChecks(Check):
         self.credits = credits_
         self.lanes = 0
         self.placed = 0
-        self.bad_cq = 0
         num_cq = ctx.params.num_cq
         self.arrived: list[deque[Lane]] = [deque() for _ in range(num_cq)]
         self.orders = [Order() for _ in range(num_cq)]
@@ -249,7 +248,6 @@ class CompletionChecks(Check):
             self.lanes += 1
             cq = record.dest[lane]
             if cq >= self.ctx.params.num_cq:
-                self.bad_cq += 1
                 continue
             waiting = self.arrived[cq]
             waiting.append(
