@@ -206,7 +206,7 @@ def test_refusable_too_late() -> None:
 
 
 def test_moderated_callback_waits_for_its_count_or_for_the_look() -> None:
-    for count, grace, quiet in ((2, 2 * PARAMS.num_cq + 48, 0), (3, 0, 10_000)):
+    for count, grace, quiet in ((2, look_patience(PARAMS.num_cq, 1), 0), (3, 0, 10_000)):
         stream, board = Stream().ready(moderation=(count, 0xFFFF)), Scoreboard(PARAMS)
         stream.doorbell(0, ANY)
         stream.complete(0, stream.cqe(), stream.cqe())
