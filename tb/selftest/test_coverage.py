@@ -73,7 +73,7 @@ CLOSE: dict[str, tuple[str, list[Record]]] = {
         ],
     ),
     "check long before": ("race", [step(9, TraceOp.CHECK, 47, VALID, VALID), GONE]),
-    "check long behind": ("race", [GONE, step(9, TraceOp.CHECK, 53, VALID, VALID)]),
+    "check long after": ("race", [GONE, step(9, TraceOp.CHECK, 53, VALID, VALID)]),
     "entry consumed before, and no arm": (
         "ack/of a consumed entry while armed",
         [step(1, TraceOp.PUBLISH, 1, 1 | 1 << 32, 1 | 1 << 16 | 1 << 32, 1)],

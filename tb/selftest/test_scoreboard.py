@@ -37,8 +37,8 @@ def at_offset(records: Records, offset: int, answer: bool = False) -> int:
     return index(records[found:], rec.DoorbellResponse) + found if answer else found
 
 
-def behind_the_next_beat(records: Records) -> None:
-    """The step of a local request comes behind the next one's beat."""
+def after_the_next_beat(records: Records) -> None:
+    """The step of a local request comes after the next one's beat."""
     at = index(records, rec.WorkBeat)
     records.insert(at, records[at])
     drop(records, rec.Trace, op=TraceOp.BIND)
@@ -104,7 +104,7 @@ MUTATIONS: dict[str, list[tuple[Spoil, str]]] = {
         ),
     ],
     "keys": [
-        (behind_the_next_beat, "DF-12: indicated, but the request of"),
+        (after_the_next_beat, "DF-12: indicated, but the request of"),
         # Also of bits that mean nothing in an object that is not valid.
         (
             step(TraceOp.BIND, "old", 1 << 67, 1),

@@ -65,7 +65,7 @@ def test_refusal_is_judged_in_doorbell_order() -> None:
     spoiled(stream, "right would be: OK", spoil)
 
 
-def test_refusal_behind_an_accepted_doorbell() -> None:
+def test_refusal_after_an_accepted_doorbell() -> None:
     """The record of the accepted one comes five cycles after it, that of a write one cycle: the
     refused one was executed before the write, or had to be accepted.
     """

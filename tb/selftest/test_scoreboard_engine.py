@@ -174,7 +174,7 @@ def test_late_beat_is_too_late() -> None:
     stream.done(0, stream.work(0, late=True))
     stream.retire()
     stream.retire()
-    fails(stream, "beats behind the end of its connection")
+    fails(stream, "beats after the end of its connection")
 
 
 def test_cq_in_use_is_destroyed() -> None:
@@ -319,7 +319,7 @@ def test_bound_of_a_verdict() -> None:
         fails_open(stream, "6 is the bound" if wait == 6 else None)
 
 
-def test_step_of_a_check_behind_its_verdict() -> None:
+def test_step_of_a_check_after_its_verdict() -> None:
     for code, match in ((0, None), (3, "verdict 0x3 of cycle .*, expected GRANTED")):
         stream = EngineStream().bound()
         stream.check(stream.tokens[0])
@@ -374,7 +374,7 @@ def test_completes_ahead_of_its_token() -> None:
         late_board()(stream.records)
 
 
-def test_step_of_a_token_behind_the_answer() -> None:
+def test_step_of_a_token_after_the_answer() -> None:
     for okay in (True, False):
         stream = EngineStream().bound()
         stream.message_with(stream.tokens[0] if okay else 0x77)

@@ -187,7 +187,7 @@ LEFT = {
 }
 
 
-def test_what_is_left_behind_each_record() -> None:
+def test_what_is_left_after_each_record() -> None:
     found: dict[str, str] = {}
     for make in STREAMS.values():
         stream = make()

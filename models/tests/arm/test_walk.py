@@ -17,7 +17,7 @@ from models.tests.broken.arm import (
     CountsWritten,
     DropsWhenDrained,
     ForgetsAtReturn,
-    PublishesBehindHole,
+    PublishesAfterHole,
 )
 from models.tests.helpers import in_tiers
 
@@ -80,7 +80,7 @@ def broken(kind: type[CqModel]) -> Callable[[], CqModel]:
         (broken(CallsPerArm), "unarmed"),
         (broken(CountsWritten), "early"),
         (broken(ForgetsAtReturn), "lost"),
-        (broken(PublishesBehindHole), "hole"),
+        (broken(PublishesAfterHole), "hole"),
         (broken(ComparesNoIndex), "refused"),
     ],
 )

@@ -264,7 +264,7 @@ class ForgetsAtReturn(CqModel):
         return super().callback_return()
 
 
-class PublishesBehindHole(CqModel):
+class PublishesAfterHole(CqModel):
     """After a failed write, later entries are still published."""
 
     @property

@@ -155,8 +155,8 @@ NEAR: Final = {
     -2: "2 cycles before",
     -1: "1 cycle before",
     0: "in the cycle of",
-    1: "1 cycle behind",
-    2: "2 cycles behind",
+    1: "1 cycle after",
+    2: "2 cycles after",
 }
 #: Local and peer invalidation of one key are a race within so many cycles.
 RACE: Final = 20
@@ -319,7 +319,7 @@ held (DF-11): canceled by the end of the connection
 held (DF-01): watermark changed | age limit changed
 batch (DF-06): 1 | 2 | 3 or more
 batch (DF-06, ISO-04): more than a burst
-batch (DF-06, DF-09): behind another one
+batch (DF-06, DF-09): after another one
 burst (ISO-04): batches of two QPs interleave | ends in a batch | longer, nobody else waits
 fence (DF-13): waits | nothing to wait for
 fence (DF-13, DF-12): local request waits
@@ -332,7 +332,7 @@ retire (DF-03): silent success | silent, not successful
 retire (CQ-17, DF-15): CQ in error
 report (DF-03): success
 report (DF-15): failure | second failure
-report (DF-11, DF-15): behind the connection
+report (DF-11, DF-15): after the connection
 report (ISO-03): malformed | nothing outstanding | out of order | of a QP that does not exist
 event (DF-11): disconnects
 event (ISO-03): ignored | no QP | malformed
@@ -341,7 +341,7 @@ terminate (DF-11): DISCONNECTED
 index (DF-09): post index wraps
 index (DF-09, ISO-03): tag wraps
 index (ISO-03): goes on after re-creation
-late (DF-11): beat behind the end of its connection
+late (DF-11): beat after the end of its connection
 same cycle (DF-12): post and retirement of one QP
 same cycle (ISO-04): posting and retirement of two QPs
 order (DF-12): reports of two QPs in another order
@@ -370,9 +370,9 @@ not ready (SRQ-18): empty, SRQ | in flight, SRQ | the next message takes
 not ready (CQ-17): no credit | CQ in error
 refused (ISO-03): malformed
 message (SRQ-13): in DISCONNECT_PENDING
-message (SRQ-18): behind a length error
+message (SRQ-18): after a length error
 message (SRQ-05): invalidate
-unsignalled (SRQ-07): armed ANY | armed SOLICITED | not armed | beside one that signals
+unsignalled (SRQ-07): armed ANY | armed SOLICITED | not armed | with one that signals
 flag (SRQ-07): failed receive under SOLICITED_WAIT
 watermark (SRQ-16): on a take | at once | T = 0 | T = 0 while armed | again | changed while armed
 watermark (SRQ-16): take that leaves T | of two SRQs at once
@@ -391,10 +391,10 @@ same cycle (SRQ-17): reap and take
 same cycle (SRQ-10): take and completion of one QP
 same cycle (SRQ-13): take and change of state
 receive report (SRQ-10): success | two QPs in another order
-receive report (SRQ-14): canceled | behind the connection | fully received behind the connection
+receive report (SRQ-14): canceled | after the connection | fully received after the connection
 receive report (SRQ-18): failed | of a length error, success | of a length error, other
 receive report (ISO-03): malformed | nothing in flight | out of order
-receive (SRQ-10): behind a failed one
+receive (SRQ-10): after a failed one
 receive (SRQ-04): context 0 | context twice
 receive index (SRQ-10, ISO-03): tag wraps
 receive index (SRQ-17): SRQ tail wraps
@@ -410,7 +410,7 @@ disconnect (SRQ-14): {reason}, {count} in flight, {queue}
 flush (SRQ-14, SRQ-19): {count} available
 flush (SRQ-14, SRQ-10): waits for a report
 request (DF-11, DF-12): skipped, of keys
-request (DF-12, DF-13): behind a fence
+request (DF-12, DF-13): after a fence
 request (DF-12): two of one QP in a row
 bind (MW-03): another QP than before | the same QP as before
 bind (MW-11): two windows of one region
@@ -424,7 +424,7 @@ right (MW-02, MW-10): window has it, region has not | region has it, window has 
 check (MW-10): refused, not guarded | refused, QP out of range | refused, reserved bits
 check (MW-10): in DISCONNECT_PENDING | 0 bytes, key not valid | 0 bytes, of another QP
 check (MW-10): 0 bytes, right missing | closed window | region of another zone
-check (MW-10): behind a refused one
+check (MW-10): after a refused one
 check (MW-10, MW-11): old key of a valid window | old key of a valid region
 close (MW-01): never bound | invalidated | created again
 close (MW-01, MW-10): valid
@@ -435,7 +435,7 @@ token (CQ-02): of a QP that is not guarded
 completion (MW-07, CQ-17): two, no token
 completion (MW-08): context 0
 removal (MW-09): post refused | receive post refused | shared receive post refused | request refused
-removal (MW-09): check refused | completion behind it | receive completion behind it
+removal (MW-09): check refused | completion after it | receive completion after it
 verdict (MW-10): {verdict}, {access}, {thing} | REFUSED, {access}
 check (MW-10): refused, kind {malformed} | refused, {closed}
 range (MW-10): {edge}, {thing}

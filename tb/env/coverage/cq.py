@@ -38,7 +38,7 @@ class CqCoverage(Group):
     # -- trace -------------------------------------------------------------------------------------
 
     def stepped(self, record: beats.Trace, cq: CqMemory) -> None:
-        """Behind each step."""
+        """After each step."""
         if record.lane == 1:
             self._published = record
         elif record.lane == 2:

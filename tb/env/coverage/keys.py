@@ -117,7 +117,7 @@ class KeyCoverage(Group):
         if not self._executed[qp] or not self._beats[qp]:
             return
         step, post = self._executed[qp].popleft(), self._beats[qp].popleft()
-        self.m.hit_if(post.has(PostFlag.READ_FENCE), "request/behind a fence")
+        self.m.hit_if(post.has(PostFlag.READ_FENCE), "request/after a fence")
         status = _status(step.operand)
         if step.op == TraceOp.BIND:
             self._bound(step, post, status)
@@ -177,7 +177,7 @@ class KeyCoverage(Group):
     def retire(self, record: Trace, qp: QpMemory) -> None:
         """RETIRE, before its other bins."""
         post = qp.requests[0][0] if qp.requests else None
-        self.m.hit_if(self.m.removed, "removal/completion behind it")
+        self.m.hit_if(self.m.removed, "removal/completion after it")
         skipped = defs.TRC_RETIRE["skipped"].get(record.operand)
         if post is not None and VERBS[post.opcode].changes_keys and skipped:
             self.m.hit("request/skipped, of keys")
@@ -254,7 +254,7 @@ class KeyCoverage(Group):
         """RECEIVE."""
         receiver = self.m.receivers[record.cq]
         taken = self._receive.latest_completed
-        self.m.hit_if(self.m.removed, "removal/receive completion behind it")
+        self.m.hit_if(self.m.removed, "removal/receive completion after it")
         request = None if taken is None else taken.request
         if request is None or not self.m.guards.get(record.cq, True):
             return
@@ -396,7 +396,7 @@ class AccessCoverage(Group):
         window = bool(request.key & WINDOW_BIT)
         thing = "window" if window else "region"
         self.m.hit(f"verdict/{Verdict(code).name}, {kind}, {thing}")
-        self.m.hit_if(request.qp in self._refused_one, "check/behind a refused one")
+        self.m.hit_if(request.qp in self._refused_one, "check/after a refused one")
         if code != Verdict.GRANTED:
             self._refused_one.add(request.qp)
         if not request.length:

@@ -63,7 +63,7 @@ class PostCoverage(Group):
         self._step = record
 
     def stepped(self, record: beats.Trace, qp: QpMemory) -> None:
-        """Behind each step of lane 3."""
+        """After each step of lane 3."""
         qp.tail, qp.released = _tail(record.new), _released(record.new)
 
     def age(self, record: beats.Trace, qp: QpMemory) -> None:
@@ -129,7 +129,7 @@ class PostCoverage(Group):
         size = _released(record.new) - qp.released & self.m.mask
         self.m.hit(f"batch/{size if size < 3 else '3 or more'}")
         self.m.hit_if(size > self.m.params.burst, "batch/more than a burst")
-        self.m.hit_if(qp.indicated != qp.released, "batch/behind another one")
+        self.m.hit_if(qp.indicated != qp.released, "batch/after another one")
         qp.requests = deque((post, False) for post, _ in qp.requests)
 
     # -- states ------------------------------------------------------------------------------------
@@ -181,7 +181,7 @@ class PostCoverage(Group):
         tag, index, _, local = WORK_USER.unpack(record.user).values()
         qp = self.m.qps[record.qp]
         if qp.state is not QpState.CONNECTED:
-            self.m.hit("late/beat behind the end of its connection")
+            self.m.hit("late/beat after the end of its connection")
         else:
             qp.indicated = index + 1 & self.m.mask
         before, run = self._run
@@ -223,7 +223,7 @@ class PostCoverage(Group):
         self.m.hit_if(self._order[0] != number, "order/reports of two QPs in another order")
         self._order.remove(number)
         self.m.hit("report/failure" if status else "report/success")
-        self.m.hit_if(qp.state not in _OPEN, "report/behind the connection")
+        self.m.hit_if(qp.state not in _OPEN, "report/after the connection")
         if status:
             qp.failures += 1
             self.m.hit_if(qp.failures == 2, "report/second failure")

@@ -71,7 +71,7 @@ class ReceiveCoverage(Group):
                     self.m.hit(f"refused/{state.name}")
         elif code != ScatterCode.NOT_READY and receiver.unanswered:
             taken = receiver.unanswered.popleft()
-            self.m.hit_if(receiver.too_long, "message/behind a length error")
+            self.m.hit_if(receiver.too_long, "message/after a length error")
             taken.request, taken.too_long = request, code == ScatterCode.LENGTH_ERROR
             self._filled(taken.post, request.length, taken.too_long)
             receiver.too_long = receiver.too_long or taken.too_long
@@ -116,9 +116,9 @@ class ReceiveCoverage(Group):
         if taken.too_long:
             self.m.hit(f"receive report/of a length error, {'other' if status else 'success'}")
         if self.m.qps[number].state not in _OPEN:
-            self.m.hit("receive report/behind the connection")
+            self.m.hit("receive report/after the connection")
             if not status and not taken.too_long:
-                self.m.hit("receive report/fully received behind the connection")
+                self.m.hit("receive report/fully received after the connection")
         if number in self.m.taken_order:
             if self.m.taken_order[0] != number:
                 self.m.hit("receive report/two QPs in another order")
@@ -135,7 +135,7 @@ class ReceiveCoverage(Group):
             srq = self.m.srqs[receiver.config.srq]
             srq.flight = max(srq.flight - 1, 0)
         self.m.hit_if(not taken.post.context, "receive/context 0")
-        self.m.hit_if(receiver.failed and not status, "receive/behind a failed one")
+        self.m.hit_if(receiver.failed and not status, "receive/after a failed one")
         receiver.failed = receiver.failed or bool(status)
         if any(step.cq == record.cq for step in self.m.takes_in(record.cycle)):
             self.m.hit("same cycle/take and completion of one QP")
@@ -170,7 +170,7 @@ class ReceiveCoverage(Group):
         if arm is not None:
             self.m.hit(f"unsignalled/{arm + ' armed' if arm == 'not' else 'armed ' + arm}")
         if fields["count"] == 2 and fields["unsignalled"] != 3:
-            self.m.hit("unsignalled/beside one that signals")
+            self.m.hit("unsignalled/with one that signals")
 
     # -- states and commands -----------------------------------------------------------------------
 

@@ -283,7 +283,7 @@ class TwoGiveUpsTest(EventRingTest):
 
 
 @pyuvm.test()
-class EventsBesideResizeTest(DirectedTest):
+class EventsDuringResizeTest(DirectedTest):
     """CQ-16, CQ-19: RESIZE_EQ while sixteen CQs call back one after the other. Entries in front of
     the switch index are in the old ring, the others in the new one, whichever cycle the step
     comes in: the host that goes by it sees each callback once.

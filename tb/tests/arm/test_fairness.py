@@ -27,7 +27,7 @@ SINKS = (Channel.IRQ, Channel.MEM_AW, Channel.MEM_W, Channel.MEM_B)
 COUNT = 2000
 QUERIES = 100
 WAITING = 3
-#: Cycles of a look beside doorbells in every cycle: 16 of them go first, then the pipeline.
+#: Cycles of a look with doorbells in every cycle: 16 of them go first, then the pipeline.
 LOOK = 24
 LONGEST = (1000, 10_000)  # entries, ticks
 
@@ -236,7 +236,7 @@ class DoorbellRateTest(LookedAtTest):
 
 
 @pyuvm.test()
-class CommandsBesideLooksTest(LookedAtTest):
+class CommandsDuringLooksTest(LookedAtTest):
     """Doorbells in every cycle, commands about a queue at any time, and looks: each gets its turn,
     also where a command and a look have waited equally long.
     """
@@ -252,7 +252,7 @@ class CommandsBesideLooksTest(LookedAtTest):
             await self.harness.cycles(rng.randrange(20))
             assert (await asked.query()).cons == 0
             done += 1
-        assert done > QUERIES, f"{done} queries beside the doorbells"
+        assert done > QUERIES, f"{done} queries during the doorbells"
         for answer in answers:
             assert await answer == (0, 0)
         await self.demand_waiting(waiting)

@@ -21,7 +21,7 @@ from tb.tests.common.steps import (
 
 OTHER_ONLY = 0xFFFF
 LOG2 = 3
-#: Units; what comes beside is one unit apart.
+#: Units; what comes meanwhile is one unit apart.
 _INTERVAL = 12
 #: Cycles in which a callback comes that nothing holds back any more.
 _SOON = 2000
@@ -139,7 +139,7 @@ class IntervalTest(ModerationBase):
 class WaitersTest(ModerationBase):
     """CQ-01, CQ-21: callbacks that wait for long delay none of another queue. Those that wait for
     long are all queues with the same value of one bit of their number, each bit and value in turn:
-    so each queue waits beside each other one.
+    so each queue waits with each other one.
     """
 
     #: The longest that can be set: none is over before the test is.
@@ -155,9 +155,9 @@ class WaitersTest(ModerationBase):
         for bit in range((config.num_cq - 1).bit_length()):
             for value in range(2):
                 short = [q for q in qs if q.cq.number >> bit & 1 == value]
-                await self.beside(short, [q for q in qs if q not in short])
+                await self.meanwhile(short, [q for q in qs if q not in short])
 
-    async def beside(self, short: list[Consumer], long: list[Consumer]) -> None:
+    async def meanwhile(self, short: list[Consumer], long: list[Consumer]) -> None:
         """One round; none of ``long`` is called."""
         await self.armed([q.cq for q in long])
         for q in long:
@@ -265,7 +265,7 @@ class NotInErrorTest(ModerationBase):
 
 
 @pyuvm.test()
-class BesideTest(ModerationBase):
+class DuringIntervalTest(ModerationBase):
     """What comes while a callback waits for its interval neither shortens nor restarts it:
     completions, alone and two at a time, arms that merge, consumer indices that do and do not
     consume, arms that consume.
@@ -280,12 +280,12 @@ class BesideTest(ModerationBase):
                 if len(q.cq.callbacks) > q.expected:
                     break
                 await self.harness.cycles(self.config.mod_tick)
-                await self.beside(q, kind)
+                await self.meanwhile(q, kind)
             assert len(q.cq.callbacks) == q.expected + 1, kind
             await self.called_in_time(q)
             await q.consumes()
 
-    async def beside(self, q: Consumer, kind: str) -> None:
+    async def meanwhile(self, q: Consumer, kind: str) -> None:
         """One of what comes meanwhile."""
         if kind not in ("arm", "index"):
             q.send(*[UNSOLICITED] * (1 + (kind == "two")))

@@ -209,7 +209,7 @@ class EachSinkStalledTest(PairsTest, Stalling):
 
 @pyuvm.test()
 class StalledLifeTest(Stalling):
-    """Random posts and receives with everything that happens beside them, while one channel after
+    """Random posts and receives with everything that happens with them, while one channel after
     the other stands still for long, the sources of the harness, too.
     """
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A host that writes anything anywhere: random writes to all addresses of the doorbell pages that
-are not its neighbours', and to the control port, beside legal traffic on other pages (ISO-01,
+are not its neighbours', and to the control port, during legal traffic on other pages (ISO-01,
 ISO-02).
 """
 

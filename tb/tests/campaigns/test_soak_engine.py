@@ -41,7 +41,7 @@ class _EngineSoakTest(SoakTest):
         return self.env.config.num_qp < 16
 
     def life(self, rng: random.Random) -> dict[str, Any]:
-        """Options of everything that can happen beside posts."""
+        """Options of everything that can happen during posts."""
         return {
             "actions": rng.choice((0.0, 0.01, 0.03)),
             "garbage": rng.choice((0.0, 0.1, 0.3)),
@@ -71,7 +71,7 @@ class PostSoakTest(_EngineSoakTest):
 
 @pyuvm.test()
 class ReceiveSoakTest(_EngineSoakTest):
-    """Receives and messages beside posts, with changes of SRQs, regions and ports."""
+    """Receives and messages with posts, with changes of SRQs, regions and ports."""
 
     cycles = 1500, 20_000
 

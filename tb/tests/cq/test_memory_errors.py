@@ -142,7 +142,7 @@ class EqeWriteErrorTest(StepTest):
 @pyuvm.test()
 class StrayResponseTest(DirectedTest):
     """Responses for nothing outstanding, of every kind of ID and with every code, idle, in traffic,
-    and beside an entry of the EQ of their lower bits: counted, logged, no effect (ISO-03).
+    and together with an entry of the EQ of their lower bits: counted, logged, no effect (ISO-03).
     """
 
     async def scenario(self) -> None:
@@ -178,8 +178,8 @@ class StrayResponseTest(DirectedTest):
 
 
 @pyuvm.test()
-class StrayBehindLastTest(DirectedTest):
-    """ISO-03: stray responses in the very next cycles behind the last answer to their ID, of a CQ
+class StrayAfterLastTest(DirectedTest):
+    """ISO-03: stray responses in the very next cycles after the last answer to their ID, of a CQ
     and of an EQ: nothing is outstanding any more then, and nothing comes of them.
     """
 

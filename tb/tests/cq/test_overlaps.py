@@ -18,7 +18,7 @@ from tb.env.host.cq import Cq
 from tb.tests.common.directed import SLVERR, DirectedTest
 
 LOG2 = 1
-#: Cycles until the answers to the entries behind the failed one.
+#: Cycles until the answers to the entries after the failed one.
 _LATE = 1500
 ACTIONS: dict[str, Callable[[Cq], Awaitable[object]]] = {
     "told": Cq.update_consumer_index,
@@ -82,7 +82,7 @@ class OverflowsTogetherTest(OverlapTest):
 
 
 @pyuvm.test()
-class OverflowBesideAnswersTest(OverlapTest):
+class OverflowDuringAnswersTest(OverlapTest):
     """CQ-17, ISO-04: an overflow, while memory answers a write of other CQs in each cycle, takes
     its turn among them: its CQ is in error long before the last answer.
     """
@@ -109,8 +109,8 @@ class OverflowBesideAnswersTest(OverlapTest):
         answers = [r.cycle for r in self.of(MemResponse, mark)]
         steps = [s for s in self.of(Trace, mark) if s.op == TraceOp.CQ_ERROR]
         assert len(answers) == count * len(cqs) and [s.cq for s in steps] == [full.number]
-        behind = sum(cycle > steps[0].cycle for cycle in answers)
-        assert behind > len(answers) - ahead - 32, f"{behind} of {len(answers)} answers behind it"
+        later = sum(cycle > steps[0].cycle for cycle in answers)
+        assert later > len(answers) - ahead - 32, f"{later} of {len(answers)} answers after it"
         assert await self.consumed(*cqs) == [*range(count)] * len(cqs)
 
 
@@ -206,8 +206,8 @@ class ShrinkInRequestsTest(OverlapTest):
 
 
 @pyuvm.test()
-class BehindFailureTest(DirectedTest):
-    """CQ-17, CQ-18: the write of an entry failed, and the entries behind it were under way.
+class AfterFailureTest(DirectedTest):
+    """CQ-17, CQ-18: the write of an entry failed, and the entries after it were under way.
     Whatever the queue's page does before their answers come, they publish nothing and call nobody.
     """
 

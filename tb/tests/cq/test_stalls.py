@@ -92,16 +92,16 @@ class StalledCommandsTest(DirectedTest):
             change, grow = partial(cq.modify, rearm_old=True), partial(cq.resize, cq.log2 + 1)
             commands: list[Command] = [cq.query, change, grow, cq.query]
             for command in commands:
-                await self.behind(busy, command)
+                await self.while_full(busy, command)
 
         async def create_and_destroy() -> None:
             cq = await host.create_cq(eq=other.eq, log2=2, reservation=False)
             assert await cq.destroy() == Result.OK
 
-        await self.behind(busy, create_and_destroy)
-        await self.behind(busy, other.destroy)
+        await self.while_full(busy, create_and_destroy)
+        await self.while_full(busy, other.destroy)
 
-    async def behind(self, busy: Cq, command: Command) -> None:
+    async def while_full(self, busy: Cq, command: Command) -> None:
         """The command begins when the output is full; all completions arrive, in their order."""
         hold = self.harness.hold
         hold(Channel.MEM_AW, True)

@@ -63,7 +63,7 @@ def show(words: list[int]) -> str:
 
 @pyuvm.test()
 class ArgumentRegistersTest(RegisterTest):
-    """ISO-02: each bit of ARG0 to ARG7 is 0 and 1 beside all values of the others, in any order of
+    """ISO-02: each bit of ARG0 to ARG7 is 0 and 1 with all values of the others, in any order of
     the writes; nothing but a write of its own changes a register.
     """
 

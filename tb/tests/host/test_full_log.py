@@ -88,7 +88,7 @@ class FullLogTest(LogTest):
 
 @pyuvm.test()
 class LostEntriesTest(LogTest):
-    """ISO-02: with a full log each source has one place; each further report of it, alone or beside
+    """ISO-02: with a full log each source has one place; each further report of it, alone or with
     those of all others, is counted once, and the entries stay.
     """
 

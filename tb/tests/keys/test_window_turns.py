@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Queue pairs side by side: turns beside QPs whose requests the engine executes itself (ISO-04),
+"""Queue pairs side by side: turns with QPs whose requests the engine executes itself (ISO-04),
 and failures of two of them that meet in any cycle.
 """
 
@@ -77,7 +77,7 @@ class LocalTurnsTest(WindowTest):
 
 @pyuvm.test()
 class CommandTurnTest(WindowTest):
-    """A command beside requests that the engine executes itself and Reads that invalidate, all of
+    """A command with requests that the engine executes itself and Reads that invalidate, all of
     which ask for their key steps as soon as they can: it waits for one of each (ISO-04).
     """
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random lives of windows, each test with one emphasis. Beside the scoreboard, a ledger judges what
-host and transport see: statuses, keys, messages, and every byte that peers may reach.
+"""Random lives of windows, each test with one emphasis. Besides the scoreboard, a ledger judges
+what host and transport see: statuses, keys, messages, and every byte that peers may reach.
 """
 
 from __future__ import annotations

@@ -78,7 +78,7 @@ class PairBitsTest(TakingTest):
 
 @pyuvm.test()
 class HoldingBitsTest(TakingTest):
-    """DF-02, DF-03: each bit of watermark and age limit counts: with it beside the lowest one a
+    """DF-02, DF-03: each bit of watermark and age limit counts: with it and the lowest one a
     request is held, and without it it is released at once or in time. Ages that are over before
     one could see it held are left out; where ticks are long none is.
     """

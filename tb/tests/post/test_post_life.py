@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random posts on many queue pairs, each test with one emphasis. Beside the scoreboard, the tests
+"""Random posts on many queue pairs, each test with one emphasis. Besides the scoreboard, the tests
 judge what a host sees: one completion for each accepted post, in order, and nothing left over.
 """
 
@@ -105,7 +105,7 @@ class PostConnectionsTest(_TrafficTest):
 
 @pyuvm.test()
 class PostStallsTest(_TrafficTest):
-    """Every channel stalls at random, the memory is slow; errors and commands beside it."""
+    """Every channel stalls at random, the memory is slow; errors and commands with it."""
 
     async def scenario(self) -> None:
         stall_everything(self.env, self.rng("test"))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Storms: what one QP, the transport or a standing port does holds up nobody else (ISO-03, ISO-04),
-and nothing is stranded behind it (DF-03, DF-11, DF-12).
+and nothing is stranded after it (DF-03, DF-11, DF-12).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tb.tests.common.posting import OK
 from tb.tests.common.taking import TAKEN, TakingTest
 from tb.tests.common.windowing import ZONE, WindowTest
 
-# Small queues hold too few completions to stall those that come behind.
+# Small queues hold too few completions to stall those that come after them.
 BUILD = "engine"
 
 LEAD = 200  # cycles from setting a trial up to its first report
@@ -37,7 +37,7 @@ _ROOM = 24
 
 
 class FailingTest(TakingTest):
-    async def beside(self, victim: Qp, times: range, what: str) -> None:
+    async def posts_during(self, victim: Qp, times: range, what: str) -> None:
         """Posts of ``victim`` at these times are answered soon."""
         mark = self.mark
         posts = [self.write_post(victim) for _ in times]
@@ -47,7 +47,7 @@ class FailingTest(TakingTest):
         await self.rest()
         answered = [response.cycle for response in self.of(DoorbellResponse, mark)]
         waits = [b - a for a, b in zip(times, answered, strict=True)]
-        assert max(waits) <= SOON, f"posts beside {what} waited {waits}"
+        assert max(waits) <= SOON, f"posts during {what} waited {waits}"
         await self.done(victim, posts)
 
     async def read(self, qps: list[Qp]) -> None:
@@ -78,7 +78,7 @@ class StandingReportsTest(FailingTest):
                 self.settle(qp, status, at=start)
             self.report(sender, *[0] * count, at=start - 2)
             times = range(start + 8, start + 3 * len(qps), 16)
-            await self.beside(victim, times, f"receive reports {status.name}")
+            await self.posts_during(victim, times, f"receive reports {status.name}")
             await sender.cq.wait_results(count)
             await self.read([sender, *qps])
 
@@ -98,7 +98,7 @@ class EndedRequestsTest(FailingTest):
             start = self.harness.cycle + LEAD
             for qp in qps:
                 self.report(qp, status, at=start)
-            await self.beside(victim, range(start + 3, start + 4), f"reports {status.name}")
+            await self.posts_during(victim, range(start + 3, start + 4), f"reports {status.name}")
             await self.read(qps)
             for qp in qps:
                 await self.reconnect(qp)
@@ -229,7 +229,7 @@ class DispatchStallTest(TakingTest):
 
 
 @pyuvm.test()
-class RequestBesideMessagesTest(WindowTest):
+class RequestDuringMessagesTest(WindowTest):
     """A message that invalidates in every cycle, for many cycles: a local request and a command
     are executed among them (ISO-04).
     """

@@ -136,8 +136,8 @@ class EveryFlushTest(EveryQpTest):
 
 
 @pyuvm.test()
-class QueryBesideEventsTest(TakingTest):
-    """A QP is queried beside events that change nothing on another one, in each cycle: the query
+class QueryDuringEventsTest(TakingTest):
+    """A QP is queried during events that change nothing on another one, in each cycle: the query
     tells of the right QP. Class: the outcome of an event's step is taken for that of the command.
     """
 
@@ -149,14 +149,14 @@ class QueryBesideEventsTest(TakingTest):
             self.env.conn.send(idle.number, at_cycle=at + late)
             command = await self.command_at(at, Cmd.QUERY_QP, up.number)
             found = QpStatus.from_outs(command.outs)
-            assert found.state == QpState.CONNECTED, f"{late} cycles behind: {found}"
+            assert found.state == QpState.CONNECTED, f"{late} cycles late: {found}"
         events = [CONN["qp"].get(event.data) for event in self.of(ConnReport, mark)]
         assert events == [idle.number] * COMMAND
         await self.through(up)
 
 
 @pyuvm.test()
-class ConnectBehindFailureTest(TakingTest):
+class ConnectAfterFailureTest(TakingTest):
     """A receive fails around the step of a CONNECT_QP, in each cycle: a failure that is decided
     when that step is due goes first. Class: the command waits only for failures that ask for their
     step already.
@@ -171,7 +171,7 @@ class ConnectBehindFailureTest(TakingTest):
         (step,) = self.steps(other, TraceOp.QP_STATE, mark)
         offset = step.cycle - at
         #: Cycles from the step that ends the one connection to the step that makes the other.
-        behind = set()
+        later = set()
         for late in range(offset - 14, offset + 2):
             await self.env.host.command(Cmd.SET_QP_STATE, other.number, QpState.DISCONNECTED)
             await self.env.host.command(Cmd.SET_QP_STATE, other.number, QpState.IDLE)
@@ -184,15 +184,15 @@ class ConnectBehindFailureTest(TakingTest):
             await self.rest(16)
             (fails,) = self.steps(failing, TraceOp.QP_STATE, mark)
             (connects,) = self.steps(other, TraceOp.QP_STATE, mark)
-            behind.add(connects.cycle - fails.cycle)
+            later.add(connects.cycle - fails.cycle)
             self.settle(failing)
             await self.rest(16)
             failing.cq.get_cq_results(4)
             await failing.cq.update_consumer_index()
             await self.reconnect(failing)
         await self.through(other)
-        assert {-2, 1} <= behind, f"they did not meet: {behind}"
-        assert -1 not in behind, "the command did not wait for a failure that was decided"
+        assert {-2, 1} <= later, f"they did not meet: {later}"
+        assert -1 not in later, "the command did not wait for a failure that was decided"
 
 
 @pyuvm.test()

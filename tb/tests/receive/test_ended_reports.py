@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Failing receive reports: many, one a cycle, of connections that have ended, beside receive posts
+"""Failing receive reports: many, one a cycle, of connections that have ended, during receive posts
 and commands of other queue pairs (SRQ-09, ISO-04); and one that ends its connection while
 memory takes nothing (ISO-04).
 """
@@ -24,8 +24,8 @@ HELD = 64
 
 
 @pyuvm.test()
-class ReceivePostBesideReportsTest(TakingTest):
-    """SRQ-09: SET_QP_STATE, beside such reports, holds back receive posts for no longer than
+class ReceivePostDuringReportsTest(TakingTest):
+    """SRQ-09: SET_QP_STATE, during such reports, holds back receive posts for no longer than
     documented.
     """
 
@@ -56,7 +56,7 @@ class ReceivePostBesideReportsTest(TakingTest):
             assert took[-1] - start == count - 1 or self.config.max_writes < count, took
             (answered,) = (response.cycle for response in self.of(DoorbellResponse, mark))
             waits = [answered - start - 6, done.cycle - start + 6]
-            text = f"receive post and command beside reports {status.name} waited {waits}"
+            text = f"receive post and command during reports {status.name} waited {waits}"
             assert max(waits) <= HELD, text
             for qp in qps:
                 await qp.recv_cq.wait_results(self.most)

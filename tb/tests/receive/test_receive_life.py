@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random receives with everything that can happen beside them: watermarks, resizes, regions that go
+"""Random receives with everything that can happen with them: watermarks, resizes, regions that go
 and come, ends of connections, new lives of QPs, SRQs and CQs, stalls, bad beats. As well as the
 scoreboard, a ledger judges what host and transport see.
 """

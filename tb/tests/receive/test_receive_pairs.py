@@ -40,8 +40,8 @@ KINDS: Final = [
     *(kind(CqeType.INVALIDATE ^ 1 << bit) for bit in (0, 7, 15)),
     *(kind(CqeType.RECEIVE ^ 1 << bit) for bit in (1, 14)),
 ]
-#: What stands beside each of them.
-BESIDE: Final = (
+#: What comes with each of them.
+OTHERS: Final = (
     kind(CqeType.RECEIVE),
     kind(CqeType.RECEIVE_AND_INVALIDATE, solicited=True),
     kind(CqeType.RECEIVE, quiet=False),
@@ -50,14 +50,14 @@ FILLER: Final = kind(CqeType.RECEIVE)
 
 
 class PairTest(StepTest):
-    """Every kind beside some in both orders against the arms ANY and SOLICITED: one callback with
+    """Every kind with others in both orders against the arms ANY and SOLICITED: one callback with
     both entries if one of the two satisfies the arm, none otherwise, and the arm stands.
     """
 
     async def scenario(self) -> None:
         q = await self.consumer("pairs", log2=4)
         self.filler = await self.consumer("filler", log2=5)
-        for arm, one, other in product((ANY, SOLICITED), KINDS, BESIDE):
+        for arm, one, other in product((ANY, SOLICITED), KINDS, OTHERS):
             await self.one(q, arm, one, other)
             await self.one(q, arm, other, one)
 

@@ -71,24 +71,24 @@ class SharedPathTest(TakingTest):
 
 
 @pyuvm.test()
-class FlushBesideOthersTest(TakingTest):
+class FlushDuringTrafficTest(TakingTest):
     """Reports in every cycle, good ones and such that are refused, and then requests in every
-    cycle, beside QPs that are flushed, one or many: each waits for one flushed buffer at most, and
+    cycle, while QPs are flushed, one or many: each waits for one flushed buffer at most, and
     the flushes are over meanwhile. Class: the engine's own reports, the transport's or requests go
     first whenever they can, or wait for a cycle without another.
     """
 
     #: Cycles from what is taken to the next one: one flushed buffer may come between.
     gap = 2
-    #: Cycles of an answer behind its request.
+    #: Cycles of an answer after its request.
     latency = 8
 
     async def scenario(self) -> None:
         self.other, *qps = [await self.own() for _ in range(min(8, self.config.num_qp))]
         for flushed in (qps[:1], qps, qps[-1:], qps):
-            await self.beside_reports(flushed)
+            await self.during_reports(flushed)
         for _ in range(2):
-            await self.beside_requests(qps)
+            await self.during_requests(qps)
 
     async def flushed(self, qps: Sequence[Qp], late: int) -> dict[Qp, list[int]]:
         """Connections of these are to end so late; their buffers."""
@@ -114,7 +114,7 @@ class FlushBesideOthersTest(TakingTest):
             await self.demand(qp, canceled(found))
             await self.reconnect(qp)
 
-    async def beside_reports(self, qps: Sequence[Qp]) -> None:
+    async def during_reports(self, qps: Sequence[Qp]) -> None:
         other = self.other
         theirs = await self.supply(other, self.most)
         await self.take(other, *[1] * self.most)
@@ -132,7 +132,7 @@ class FlushBesideOthersTest(TakingTest):
         await self.demand(other, [Want(cookie, 1) for cookie in theirs])
         await self.env.host.read_log()
 
-    async def beside_requests(self, qps: Sequence[Qp]) -> None:
+    async def during_requests(self, qps: Sequence[Qp]) -> None:
         cookies = await self.flushed(qps, 8)
         pending = self.ask(self.other, *[1] * (8 * self.depth * len(qps)), at=self.at)
         await self.answers(pending, NOT_READY)

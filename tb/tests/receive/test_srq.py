@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Shared receive queues as objects: settings, users, reaping (SRQ-17, ISO-01, ISO-02); events of
-several that wait, and those of EQs beside them (SRQ-16). Sizes, lives and when an event comes are
+several that wait, and those of EQs with them (SRQ-16). Sizes, lives and when an event comes are
 the subject of test_tour_srq.py.
 """
 

@@ -146,7 +146,7 @@ class DispatchChecks(Check):
         """The connection is there, or has just ended."""
         since = self.beats - self._left_at[qp]
         if self.qpc.qps[qp].state is not QpState.CONNECTED and since > LATE_BEATS:
-            self.fail(f"work {since} beats behind the end of its connection")
+            self.fail(f"work {since} beats after the end of its connection")
 
     def _compare(self, record: WorkBeat, expected: Indication) -> None:
         """A beat is that of this request."""
