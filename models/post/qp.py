@@ -256,7 +256,7 @@ class QpModel(KeyUser):
         """
         if self.halting:
             raise ModelError(
-                f"DF-15a: QP {self.number}: indication of {self.indicated} behind a local request "
+                f"DF-15a: QP {self.number}: indication of {self.indicated} after a local request "
                 "that failed"
             )
         request = self._next_late() if late else self._next()

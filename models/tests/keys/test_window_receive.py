@@ -398,7 +398,7 @@ def test_the_mode_bits(two: bool, guarded: bool) -> None:
 # -- after the take --------------------------------------------------------------------------------
 
 
-def test_tokens_decided_behind_the_take() -> None:
+def test_tokens_decided_after_the_take() -> None:
     """A bench that follows the trace: lane 5, then lane 8, then the answer."""
     model = engine()
     key = bound(model)

@@ -132,7 +132,7 @@ def test_a_failure_completes_and_ends(post: Post, kind: int, status: int, flags:
 
 
 @pytest.mark.parametrize("name", ["Send", "Invalidate"])
-def test_nothing_behind_a_failure(name: str) -> None:
+def test_nothing_after_a_failure(name: str) -> None:
     """DF-15a: the queue pair has left CONNECTED before its next indication; others go on."""
     model = engine()
     for qp in (A, B):

@@ -98,7 +98,7 @@ def _invalid_when_visible(parts: Parts) -> None:
 
 
 @check("CQ-03a")
-def _no_access_behind_an_invalidation(parts: Parts) -> None:
+def _no_access_after_an_invalidation(parts: Parts) -> None:
     model = engine(parts)
     assert verdict(model, A, WINDOW) == BAD_KEY
     key = bound(model)
@@ -130,7 +130,7 @@ def _a_failure_ends_the_connection(parts: Parts) -> None:
 
 
 @check("DF-15a")
-def _nothing_behind_a_failure(parts: Parts) -> None:
+def _nothing_after_a_failure(parts: Parts) -> None:
     model = engine(parts)
     q = model.posting.qps[A]
     for post in (local("Invalidate", 0), request("Send")):
