@@ -276,7 +276,7 @@ def run_soak(
         f"soak: {target:,} completions, seed {seed}; resume with make soak N={target} SEED={seed}"
     )
     if campaign.chunks:
-        print(f"soak: goes on behind {campaign.completions:,} completions")
+        print(f"soak: goes on after {campaign.completions:,} completions")
     elif record_of(seed).exists():
         print("soak: this seed's record is of other sources or another mix; begins anew")
     every = {build: part for part in mix for build in part.builds}.items()
