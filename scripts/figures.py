@@ -78,7 +78,7 @@ def soak_table(data: dict[str, Any]) -> str:
     text = (
         f"Measured: {data['completions']:,} completions, {data['mismatches']} mismatches, "
         f"{len(data['chunks'])} chunks, {data['completions_per_s']:,.0f} completions/s of wall "
-        f"time, {data['records']:,} records judged (seed {data['seed']}).\n\n"
+        f"time,\n{data['records']:,} records judged (seed {data['seed']}).\n\n"
     )
     rows = [(name, f"{count:,}") for name, count in data["builds"].items()]
     rows += [(name, f"{count:,}") for name, count in data["tests"].items()]
