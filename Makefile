@@ -48,7 +48,7 @@ help: ## show this list
 #= CQ=n           look at this one (make waves); so do QP=n, SRQ=n, WINDOW=n
 #= WAVES=0        no rerun of the first failing simulation with waves;  WAVES=1 one of a single simulation, too
 #= MODULE=name    only these modules (make synth);  QUICK=1 three of them against their bounds;  PRICES=1 what features
-#=                and sizes cost, without a clock
+#=                and sizes cost, without a clock;  SET=NUM_QP=16,NUM_SRQ=4 other parameters
 #= COUNT=n        mutants (make mutate; 1000); SEED=n chooses them, MODULE=glob their modules,
 #=                PROVE=s limits the proofs of one mutant, in seconds of processor time (60)
 #= FAULT=name     only these faults (make negatives, make faults)
@@ -120,9 +120,9 @@ bench: setup-sim ## measure throughput and latency against their goals
 bench-tb: setup-long ## completions that the bench checks per processor second, and where its time is (SEED)
 	@$(TOOL) $(LONG) .venv/bin/python -m tb.replay bench --seed "$$SEED"
 
-synth: ## clock and area on an ECP5, placed and routed; sim_build/synth.json (MODULE, SEEDS, QUICK, PRICES)
+synth: ## clock and area on an ECP5, placed and routed; sim_build/synth.json (MODULE, SEEDS, SET, QUICK, PRICES)
 	@scripts/setup.sh synth
-	@$(TOOL) .venv/bin/python -m scripts.synth --module "$$MODULE" --seeds "$$SEEDS" \
+	@$(TOOL) .venv/bin/python -m scripts.synth --module "$$MODULE" --seeds "$$SEEDS" --set "$$SET" \
 	    $(if $(QUICK),--quick) $(if $(PRICES),--prices)
 
 report: setup-sim ## make one static site from all results: sim_build/report/index.html

@@ -36,6 +36,7 @@ lib/cde_flags.v
 arm/cde_arm_look.v
 arm/cde_arm_trace.v
 arm/cde_arm.v
+lib/cde_words.v
 lib/cde_ram_read.v
 lib/cde_ram.v
 lib/cde_fifo.v
@@ -72,8 +73,11 @@ lib/cde_slots.v
 post/cde_dispatch.v
 post/cde_done.v
 keys/cde_key_ctrl.v
+keys/cde_key_trace.v
 keys/cde_keys.v
+post/cde_post_age.v
 post/cde_verb.v
+post/cde_qp_state.v
 post/cde_post.v
 post/cde_retire.v
 lib/cde_ram_direct.v

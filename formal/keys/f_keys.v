@@ -109,24 +109,29 @@ localparam QP_W = 1, MR_W = 1;
     reg           gone = 1'b0;          // was valid, and is no more
     reg           owner;                // QP of the step that made it valid
 
-    // The step that is decided, and the access that is checked: taken two cycles before
+    // The step that is decided, taken two cycles before; the access that is judged, three; a verdict comes one later
     wire        take = peer_valid || (op_valid && op_ready);
-    reg         taken_1 = 1'b0, taken_2 = 1'b0, check_1 = 1'b0, check_2 = 1'b0;
+    reg         taken_1 = 1'b0, taken_2 = 1'b0, check_1 = 1'b0, check_2 = 1'b0, check_3 = 1'b0, check_4 = 1'b0;
     reg         qp_1, qp_2, asked, answers, was_valid;
     reg [3:0]   code_1, code_2;
     reg [31:0]  key_1, key_2;
-    reg [191:0] access_1, access_2;
+    reg [191:0] access_1, access_2, access_3;
+    reg         of_key_1, its_qp_1, right_1;
     reg         up_1 = 1'b0;
 
     always @(posedge clk) begin
         up_1 <= up;
         entry <= up ? entry_next : 0;
         {taken_2, taken_1} <= up ? {taken_1, take} : 2'b00;
-        {check_2, check_1} <= up ? {check_1, check_valid && check_ready} : 2'b00;
+        {check_4, check_3, check_2, check_1} <= up ? {check_3, check_2, check_1, check_valid && check_ready} : 4'b0000;
         {qp_2, qp_1} <= {qp_1, peer_valid ? peer_qp : op_qp};
         {code_2, code_1} <= {code_1, peer_valid ? KEY_PEER : op_code};
         {key_2, key_1} <= {key_1, peer_valid ? peer_key : op_key};
-        {access_2, access_1} <= {access_1, check};
+        {access_3, access_2, access_1} <= {access_2, access_1, check};
+        of_key_1 <= access_3[63:32] == k && access_3[`CDE_CHECK_LENGTH_LSB +: 32] != 0;
+        its_qp_1 <= access_3[15:0] == {15'd0, owner};
+        right_1 <= access_3[17:16] == 2'd1 ? entry[`CDE_KEY_WORD_RIGHTS + 1] :
+            access_3[17:16] == 2'd2 && entry[`CDE_KEY_WORD_RIGHTS + 2];
         asked <= key == k;
         if (up && valid && !valid_next) gone <= 1'b1;
         if (up && !valid && valid_next) owner <= qp_2;
@@ -167,13 +172,12 @@ localparam QP_W = 1, MR_W = 1;
         end
         if (answers && opr_valid) answer_is_true: assert (opr_status != 8'h00 || (was_valid && gone));
         // Checks
-        each_is_judged: assert (count[0] == check_2);
+        each_is_judged: assert (count[0] == check_4);
         // (An access of no bytes touches none, MW-10.)
-        if (granted && access_2[63:32] == k && access_2[`CDE_CHECK_LENGTH_LSB +: 32] != 0) begin
-            granted_is_valid: assert (valid);
-            if (window) granted_to_its_qp: assert (access_2[15:0] == {15'd0, owner});
-            granted_right: assert (access_2[17:16] == 2'd1 ? entry[`CDE_KEY_WORD_RIGHTS + 1] :
-                access_2[17:16] == 2'd2 && entry[`CDE_KEY_WORD_RIGHTS + 2]);
+        if (granted && of_key_1) begin
+            granted_is_valid: assert (was_valid);
+            if (window) granted_to_its_qp: assert (its_qp_1);
+            granted_right: assert (right_1);
         end
         if (asked && found[0]) found_is_valid: assert (valid && !window);
         // (There are four keys, so that the count never wraps.)
@@ -182,12 +186,24 @@ localparam QP_W = 1, MR_W = 1;
 
 `ifndef PROPERTIES_ONLY
     // ---------------------------------------------------------------- for the induction: every memory holds the entry
-    (* hierconn *) wire [4*KW-1:0] \keys_i.word_ram.words , \keys_i.memory_ram.words ,
-        \keys_i.g_lookup[0].lookup_ram.words , \check_i.word_ram.words ;
+    (* hierconn *) wire [4*KW-1:0] \keys_i.word_ram.words , \keys_i.g_lookup[0].lookup_ram.words ,
+        \check_i.word_ram.words ;
+    (* hierconn *) wire [4*`CDE_REGION_W-1:0] \keys_i.memory_ram.words ;
+    (* hierconn *) wire \check_i.changed_we , \check_i.hit ;
+    (* hierconn *) wire [1:0] \check_i.changed_at ;
+    (* hierconn *) wire [KW-1:0] \check_i.changed ;
     function [KW-1:0] of_key;
         input [4*KW-1:0] w;
         begin
             of_key = at[1] ? (at[0] ? w[3*KW +: KW] : w[2*KW +: KW]) : at[0] ? w[KW +: KW] : w[0 +: KW];
+        end
+    endfunction
+
+    function [105:0] of_region;
+        input [4*`CDE_REGION_W-1:0] w;
+        begin
+            of_region = at[1] ? (at[0] ? w[3*`CDE_REGION_W +: 106] : w[2*`CDE_REGION_W +: 106])
+                              : at[0] ? w[`CDE_REGION_W +: 106] : w[0 +: 106];
         end
     endfunction
 
@@ -204,12 +220,17 @@ localparam QP_W = 1, MR_W = 1;
     always @(posedge clk) begin
         if (cleared) begin
             copy_of_steps: assert (of_key(\keys_i.word_ram.words ) == entry);
-            copy_of_regions: assert (of_key(\keys_i.memory_ram.words ) == entry);
-            copy_of_checks: assert (of_key(\check_i.word_ram.words ) == entry);
+            copy_of_regions: assert (of_region(\keys_i.memory_ram.words ) == entry[105:0]);
+            // (The change of the cycle before is on its way.)
+            copy_of_checks: assert ((\check_i.changed_we && \check_i.changed_at == at ? \check_i.changed :
+                                     of_key(\check_i.word_ram.words )) == entry);
             copy_of_lookups: assert (of_key(\keys_i.g_lookup[0].lookup_ram.words ) == entry);
         end
         age_is_legal: assert (age <= 5 && (up || !up_1));
-        if (!up) nothing_yet: assert (entry == 0 && !gone && !taken_1 && !taken_2 && !check_1 && !check_2);
+        if (!up) nothing_yet: assert (entry == 0 && !gone && !taken_1 && !taken_2 && !check_1 &&
+            !check_2 && !check_3 && !check_4);
+        if (!rst && !up) empty_yet: assert (!\check_i.changed_we && !\check_i.b_valid && !\check_i.r_valid &&
+            !\check_i.c_valid && !\check_i.d_valid );
         if (entry[`CDE_KEY_WORD_VALID]) valid_exists: assert (entry[`CDE_KEY_WORD_EXISTS]);
         if (gone) past: assert (k[31:12] <= entry[`CDE_KEY_WORD_GENERATION +: 20] && k[10:1] == 0);
     end
@@ -220,13 +241,14 @@ localparam QP_W = 1, MR_W = 1;
     (* hierconn *) wire [3:0] \keys_i.b_code , \keys_i.c_code ;
     (* hierconn *) wire [31:0] \keys_i.b_key , \keys_i.c_key ;
     (* hierconn *) wire [1:0] \keys_i.b_at , \keys_i.c_at , \keys_i.word_ram.f_raddr , \check_i.b_at ,
-        \check_i.word_ram.f_raddr ;
-    (* hierconn *) wire [KW-1:0] \keys_i.word , \check_i.word ;
-    (* hierconn *) wire \check_i.b_valid , \check_i.c_valid , \check_i.b_far , \check_i.c_far , \check_i.b_bad ,
-        \check_i.c_bad ;
-    (* hierconn *) wire [31:0] \check_i.b_key , \check_i.c_key ;
-    (* hierconn *) wire [15:0] \check_i.b_name , \check_i.c_name ;
-    (* hierconn *) wire [1:0] \check_i.b_kind , \check_i.c_kind ;
+        \check_i.r_at , \check_i.word_ram.raddr_1 , \check_i.word_ram.raddr_2 , \check_i.word_ram.raddr_3 ;
+    (* hierconn *) wire [KW-1:0] \keys_i.word ;
+    (* hierconn *) wire \check_i.b_valid , \check_i.r_valid , \check_i.c_valid , \check_i.d_valid , \check_i.b_far ,
+        \check_i.r_far , \check_i.c_far , \check_i.b_bad , \check_i.r_bad , \check_i.c_bad ;
+    (* hierconn *) wire [31:0] \check_i.b_key , \check_i.r_key , \check_i.c_key , \check_i.b_bytes , \check_i.r_bytes ;
+    (* hierconn *) wire \check_i.c_none ;
+    (* hierconn *) wire [15:0] \check_i.b_name , \check_i.r_name , \check_i.c_name ;
+    (* hierconn *) wire [1:0] \check_i.b_kind , \check_i.r_kind , \check_i.c_kind ;
     (* hierconn *) wire \keys_i.g_lookup[0].far ;
     (* hierconn *) wire [1:0] \keys_i.g_lookup[0].lookup_ram.f_raddr ;
     (* hierconn *) wire [19:0] \keys_i.g_lookup[0].generation ;
@@ -235,9 +257,10 @@ localparam QP_W = 1, MR_W = 1;
         asked_key <= key;
         if (up_1) begin
             valid_is_taken: assert (up && \keys_i.b_valid == taken_1 && \keys_i.c_valid == taken_2 &&
-                                    \check_i.b_valid == check_1 && \check_i.c_valid == check_2);
+                                    \check_i.b_valid == check_1 && \check_i.r_valid == check_2 &&
+                                    \check_i.c_valid == check_3 && \check_i.d_valid == check_4);
             reads_of_steps: assert (\keys_i.word_ram.f_raddr == \keys_i.b_at &&
-                \check_i.word_ram.f_raddr == \check_i.b_at );
+                \check_i.word_ram.raddr_1 == \check_i.b_at && \check_i.word_ram.raddr_2 == \check_i.r_at );
             lookup_is_asked: assert (\keys_i.g_lookup[0].lookup_ram.f_raddr == {1'b0, asked_key[0]} &&
                 \keys_i.g_lookup[0].generation == asked_key[31:12] &&
                                      \keys_i.g_lookup[0].far == (asked_key[11:1] != 0) && asked == (asked_key == k));
@@ -258,17 +281,25 @@ localparam QP_W = 1, MR_W = 1;
             code_2 == KEY_CREATE || code_2 == KEY_CLOSE))
             kind_c: assert (key_2[10:1] == 0 && key_2[11] == (code_2 == KEY_CREATE || code_2 == KEY_CLOSE));
         if (up && check_1) access_b: assert (\check_i.b_key == access_1[63:32] &&
-            \check_i.b_name == access_1[15:0] && \check_i.b_kind == access_1[17:16] &&
+            \check_i.b_bytes == access_1[159:128] && \check_i.b_name == access_1[15:0] &&
+            \check_i.b_kind == access_1[17:16] &&
                                        \check_i.b_at == {access_1[43], access_1[32]} &&
                                            \check_i.b_far == (access_1[42:33] != 0) &&
                                        (\check_i.b_bad || access_1[17:16] == 1 || access_1[17:16] == 2));
-        if (up && check_2) begin
-            access_c: assert (\check_i.c_key == access_2[63:32] && \check_i.c_name == access_2[15:0] &&
-                \check_i.c_kind == access_2[17:16] &&
-                              \check_i.c_far == (access_2[42:33] != 0) && (\check_i.c_bad || access_2[17:16] == 1 ||
-                                  access_2[17:16] == 2));
-            if ({access_2[43], access_2[32]} == at) word_of_access: assert (\check_i.word == entry);
-        end
+        if (up && check_2) access_r: assert (\check_i.r_key == access_2[63:32] &&
+            \check_i.r_bytes == access_2[159:128] && \check_i.r_name == access_2[15:0] &&
+            \check_i.r_kind == access_2[17:16] &&
+                                       \check_i.r_at == {access_2[43], access_2[32]} &&
+                                           \check_i.r_far == (access_2[42:33] != 0) &&
+                                       (\check_i.r_bad || access_2[17:16] == 1 || access_2[17:16] == 2));
+        if (up && check_3) access_c: assert (\check_i.c_key == access_3[63:32] &&
+            \check_i.c_none == (access_3[159:128] == 0) && \check_i.c_name == access_3[15:0] &&
+            \check_i.c_kind == access_3[17:16] &&
+                                       \check_i.word_ram.raddr_3 == {access_3[43], access_3[32]} &&
+                                       \check_i.hit == (\check_i.changed_we &&
+                                           \check_i.changed_at == {access_3[43], access_3[32]}) &&
+                                           \check_i.c_far == (access_3[42:33] != 0) &&
+                                       (\check_i.c_bad || access_3[17:16] == 1 || access_3[17:16] == 2));
     end
 `endif
 

@@ -14,7 +14,8 @@
 module cde_slots #(
     parameter W = 8,
     parameter AW = 4,
-    parameter ECC = 0
+    parameter ECC = 0,
+    parameter TELL = 4
 ) (
     input  wire                  clk,
     input  wire [`CDE_MEM_W-1:0] mem_i,

@@ -168,6 +168,11 @@ module f_dispatch #(
                         \dut.looks_i.l3_valid , \dut.looks_i.l3_qp , \dut.looks_i.f_valid , \dut.looks_i.f_qp ;
     (* hierconn *) wire [P_W-1:0] \dut.looks_i.f_index , \dut.looks_i.f_bound ;
     (* hierconn *) wire [1:0] \dut.looks_i.want , \dut.looks_i.busy , \dut.looks_i.n_in , \dut.looks_i.n_out ;
+    (* hierconn *) wire [1:0] \dut.looks_i.sets , \dut.looks_i.at_work , \dut.looks_i.told , \dut.looks_i.asked ,
+        \dut.looks_i.done ;
+    (* hierconn *) wire [L_W-1:0] \dut.looks_i.head ;
+    (* hierconn *) wire [1:0] \dut.looks_i.pick_i.asks , \dut.looks_i.pick_i.after ;
+    (* hierconn *) wire \dut.looks_i.pick_i.group_any , \dut.looks_i.pick_i.group_after ;
     (* hierconn *) wire [2:0] \dut.looks_i.n_count ;
     (* hierconn *) wire \dut.looks_i.n_valid ;
     (* hierconn *) wire [4*L_W-1:0] \dut.looks_i.f_line ;
@@ -203,8 +208,9 @@ module f_dispatch #(
     wire              l2_asked = l2 && !\dut.looks_i.l2_early ;
     wire              l1_new = l1 && \dut.looks_i.l1_early && !\dut.looks_i.l1_met ;
     wire              l2_new = l2 && \dut.looks_i.l2_early && !\dut.looks_i.l2_met ;
-    wire              want = \dut.looks_i.want [q];
-    wire              busy = \dut.looks_i.busy [q];
+    // What has happened in the cycle before counts
+    wire              want = \dut.looks_i.want [q] || \dut.looks_i.sets [q];
+    wire              busy = \dut.looks_i.at_work [q];
 
     // Places of the line
     wire [3:0]        n_at;             // of q

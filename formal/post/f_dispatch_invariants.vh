@@ -4,7 +4,8 @@
 // ---------------------------------------------------------------- for the induction
 (* hierconn *) wire [4*E_W-1:0] \dut.f_queue ;
 (* hierconn *) wire [1:0] \dut.q_in , \dut.q_out , \dut.under_way , \dut.back ;
-(* hierconn *) wire \dut.o_valid , \dut.o_qp , \dut.o_offer , \dut.o_sent , \dut.o_doomed , \dut.o_stale ,
+(* hierconn *) wire \dut.first_qp , \dut.o_valid , \dut.o_qp , \dut.o_offer , \dut.o_sent , \dut.o_doomed ,
+    \dut.o_stale ,
     \dut.o_executes , \dut.loaded , \dut.room ,
                     \dut.g_skip , \dut.g_after ;
 (* hierconn *) wire [E_W-1:0] \dut.o ;
@@ -74,7 +75,9 @@ always @(posedge clk) begin
         !\dut.o_valid && !\dut.o_offer &&
         !\dut.o_sent && !\dut.o_doomed && !\dut.looks_i.offer_valid && !\dut.looks_i.l1_valid &&
             !\dut.looks_i.l2_valid && !\dut.looks_i.l3_valid &&
-        !\dut.looks_i.f_valid && \dut.looks_i.want == 0 && \dut.looks_i.busy == 0 && \dut.looks_i.n_count == 0 &&
+        !\dut.looks_i.f_valid && \dut.looks_i.want == 0 && \dut.looks_i.busy == 0 && \dut.looks_i.told == 0 &&
+            \dut.looks_i.asked == 0 && \dut.looks_i.done == 0 && \dut.looks_i.at_work == 0 &&
+            \dut.looks_i.n_count == 0 &&
             \dut.looks_i.n_in == 0 &&
         \dut.looks_i.n_out == 0 && level == 0 && \dut.under_way == 0 && !\dut.loaded && \dut.back == 0 &&
             !\dut.in_rel && !\dut.in_move && !\dut.in_acc &&
@@ -148,6 +151,17 @@ always @(posedge clk) begin
         // One look or run at a time
         one_at_a_time: assert ({2'd0, offer} + {2'd0, l1_asked} + {2'd0, l2_asked} + {2'd0, l3} + {2'd0, n} + {2'd0,
             f} == {2'd0, busy});
+        // What happened in the cycle before; the choice
+        if (\dut.looks_i.done [q]) was_at_work: assert (\dut.looks_i.busy [q]);
+        if (busy && !(\dut.looks_i.busy [q] && !\dut.looks_i.done [q])) is_launched: assert (!\dut.looks_i.want [q] &&
+            !\dut.looks_i.busy [q]);
+        ask: assert (\dut.looks_i.pick_i.asks == (\dut.looks_i.want & ~\dut.looks_i.busy ) &&
+            (\dut.looks_i.pick_i.after & ~\dut.looks_i.pick_i.asks ) == 0);
+        ask_groups: assert (\dut.looks_i.pick_i.group_any == (\dut.looks_i.pick_i.asks != 0) &&
+            \dut.looks_i.pick_i.group_after == (\dut.looks_i.pick_i.after != 0));
+        if (level != 0) first_in_queue: assert (\dut.first_qp == \dut.f_queue [\dut.q_out * E_W + E_QP]);
+        if (\dut.looks_i.n_valid ) first_in_line: assert (\dut.looks_i.head ==
+            \dut.looks_i.f_line [\dut.looks_i.n_out * L_W +: L_W]);
         one_in_line: assert ((n_at & (n_at - 4'd1)) == 0);
         line: assert (\dut.looks_i.n_count <= 3'd4 && \dut.looks_i.n_valid == (\dut.looks_i.n_count != 0) &&
             \dut.looks_i.n_count [1:0] == \dut.looks_i.n_in - \dut.looks_i.n_out &&
@@ -156,7 +170,8 @@ always @(posedge clk) begin
         if (l1_asked) l1_none: assert (!p1 && !p2);
         if (l2_asked) l2_none: assert (!p1 && !p2 && !g);
         if (l3) l3_none: assert (!p1 && !p2 && !g);
-        if (l1_new) l1_alone: assert (!p1 && !busy);
+        if (l1_new) l1_alone: assert (!p1);
+        if (l1_new || l2_new) l_alone: assert (!busy && !want && !\dut.looks_i.told [q]);
         if (l2_new) l2_alone: assert (!p1 && !p2);
         look_1: assert (\dut.looks_i.index_ram.raddr_1 == \dut.looks_i.one.bound_ram.raddr_1 &&
                         (!\dut.looks_i.l1_valid || \dut.looks_i.index_ram.raddr_1 == \dut.looks_i.l1_qp ));

@@ -219,9 +219,11 @@ module f_post #(
         \dut.b_op , \dut.s_op , \dut.t_op , \dut.r_op , \dut.c_op ,
         \dut.b_far , \dut.s_far , \dut.t_far , \dut.r_far , \dut.c_far ,
         \dut.b_qp , \dut.s_qp , \dut.t_qp , \dut.r_qp , \dut.c_qp ;
-    (* hierconn *) wire [11:0] \dut.b_page , \dut.s_page , \dut.t_page , \dut.r_page , \dut.c_page ;
+    (* hierconn *) wire [11:0] \dut.b_page , \dut.s_page , \dut.t_page , \dut.r_page ;
     (* hierconn *) wire [511:0] \dut.b_data , \dut.s_data , \dut.t_data , \dut.r_data , \dut.c_data ;
-    (* hierconn *) wire [SET_W-1:1] \dut.s_set , \dut.t_set , \dut.r_set , \dut.c_set ;
+    (* hierconn *) wire [SET_W-1:1] \dut.s_set , \dut.t_set , \dut.r_set ;
+    (* hierconn *) wire \dut.c_own , \dut.c_marks , \dut.c_ages ;
+    (* hierconn *) wire [SQ_LOG2:0] \dut.c_depth , \dut.c_mark ;
     (* hierconn *) wire [ST_W-1:0] \dut.st ;
     (* hierconn *) wire [IDX_W-1:0] \dut.retired ;
     wire [SET_W-1:0] set_word = q ? \dut.settings_ram.words [SET_W +: SET_W] : \dut.settings_ram.words [0 +: SET_W];
@@ -268,12 +270,18 @@ module f_post #(
                 defers[2] == \dut.t_data [`CDE_POST_DEFER_LSB]);
             if (going[3]) post_r: assert (named[3] == for_q[3] && far[3] == \dut.r_far && page[3] == \dut.r_page &&
                 defers[3] == \dut.r_data [`CDE_POST_DEFER_LSB]);
-            if (going[4]) post_c: assert (named[4] == for_q[4] && far[4] == \dut.c_far && page[4] == \dut.c_page &&
+            if (going[4]) post_c: assert (named[4] == for_q[4] && far[4] == \dut.c_far &&
                 defers[4] == \dut.c_data [`CDE_POST_DEFER_LSB]);
             if (for_q[1] && (\dut.s_post || \dut.s_op )) set_s: assert (\dut.s_set == set_2[SET_W-1:1]);
             if (for_q[2] && (\dut.t_post || \dut.t_op )) set_t: assert (\dut.t_set == set_3[SET_W-1:1]);
             if (for_q[3] && (\dut.r_post || \dut.r_op )) set_r: assert (\dut.r_set == set_4[SET_W-1:1]);
-            if (for_q[4] && (\dut.c_post || \dut.c_op )) set_c: assert (\dut.c_set == set_5[SET_W-1:1]);
+            if (for_q[4] && (\dut.c_post || \dut.c_op )) set_c: assert (
+                \dut.c_depth == set_5[13 +: IDX_W] &&
+                (set_5[13 + IDX_W +: 16] != 0 && set_5[13 + IDX_W +: 16] <= (1 << SQ_LOG2) ?
+                 \dut.c_marks && \dut.c_mark + ONE == set_5[13 + IDX_W +: IDX_W] : !\dut.c_marks ) &&
+                (!\dut.c_ages || set_5[29 + IDX_W +: 16] != 0));
+            if (for_q[4] && \dut.c_post )
+                owner_c: assert (\dut.c_own == (!far[4] && page[4] == set_5[12:1]));
             if (for_q[4] && (\dut.c_post || \dut.c_op )) begin
                 state_c: assert (\dut.st [0 +: 4 + 2 * IDX_W] == {released, tail, state_now});
                 retired_c: assert (\dut.retired == retired);

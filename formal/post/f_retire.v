@@ -61,7 +61,8 @@ module f_retire #(
     (* anyconst *) wire q;              // any one QP
 
     wire             report_ready, fail_valid, fail_qp, seen_valid, seen_qp, rep_we, rep_qp, bad_we, err_valid;
-    wire [IDX_W-1:0] rep_total, rep_tags, rep_ripe, bad_tag;
+    wire [IDX_W-1:0] rep_total, rep_tags, bad_tag;
+    wire [SQ_LOG2:0] rep_ripe;
     wire [7:0]       bad_status;
     wire [1:0]       bad;
     wire             cpl_valid, cpl_user, ret_we, ret_qp, ri_valid, ri_qp;
@@ -74,7 +75,8 @@ module f_retire #(
         .s_axis_done_tvalid(report_valid && up),
         .s_axis_done_tready(report_ready), .tags_we(ind_valid && up), .tags_qp(ind_qp), .tags(ind_tags),
         .tags_newest(ind_tag),
-        .tags_next(ind_next), .fail_valid(fail_valid), .fail_qp(fail_qp), .fresh(fresh && up), .fresh_qp(fresh_qp),
+        .tags_next(ind_next[SQ_LOG2:0]),
+        .fail_valid(fail_valid), .fail_qp(fail_qp), .fresh(fresh && up), .fresh_qp(fresh_qp),
         .seen_valid(seen_valid), .seen_qp(seen_qp), .rep_we(rep_we), .rep_qp(rep_qp),
         .rep_total(rep_total), .rep_tags(rep_tags), .rep_ripe(rep_ripe), .bad_we(bad_we), .bad_tag(bad_tag),
         .bad_status(bad_status), .bad(bad),
@@ -251,6 +253,11 @@ module f_retire #(
                         \dut.looks_i.l3_valid , \dut.looks_i.l3_qp , \dut.looks_i.f_valid , \dut.looks_i.f_qp ;
     (* hierconn *) wire [P_W-1:0] \dut.looks_i.f_index , \dut.looks_i.f_bound ;
     (* hierconn *) wire [1:0] \dut.looks_i.want , \dut.looks_i.busy , \dut.looks_i.n_in , \dut.looks_i.n_out ;
+    (* hierconn *) wire [1:0] \dut.looks_i.sets , \dut.looks_i.at_work , \dut.looks_i.told , \dut.looks_i.asked ,
+        \dut.looks_i.done ;
+    (* hierconn *) wire [L_W-1:0] \dut.looks_i.head ;
+    (* hierconn *) wire [1:0] \dut.looks_i.pick_i.asks , \dut.looks_i.pick_i.after ;
+    (* hierconn *) wire \dut.looks_i.pick_i.group_any , \dut.looks_i.pick_i.group_after ;
     (* hierconn *) wire [2:0] \dut.looks_i.n_count ;
     (* hierconn *) wire \dut.looks_i.n_valid ;
     (* hierconn *) wire [4*L_W-1:0] \dut.looks_i.f_line ;
@@ -271,8 +278,9 @@ module f_retire #(
     wire              l2_asked = l2 && !\dut.looks_i.l2_early ;
     wire              l1_new = l1 && \dut.looks_i.l1_early && !\dut.looks_i.l1_met ;
     wire              l2_new = l2 && \dut.looks_i.l2_early && !\dut.looks_i.l2_met ;
-    wire              want = \dut.looks_i.want [q];
-    wire              busy = \dut.looks_i.busy [q];
+    // What has happened in the cycle before counts
+    wire              want = \dut.looks_i.want [q] || \dut.looks_i.sets [q];
+    wire              busy = \dut.looks_i.at_work [q];
 
     // Places of the line
     wire [3:0]        n_at;             // of q

@@ -50,7 +50,7 @@ end
 // ---------------------------------------------------------------- ... what memories hold of q
 localparam E_INDEX = 209, E_STATUS = E_INDEX + 2 * IDX_W, E_QP = E_STATUS + 8, E_DONE = E_QP + 1,
     E_SILENT = E_DONE + 2, E_FAILED = E_SILENT + 1,
-           E_UNKEYS = E_FAILED + 1, E_W = E_UNKEYS + 1;
+           E_UNKEYS = E_FAILED + 1, E_GOOD = E_UNKEYS + 1, E_W = E_GOOD + 1;
 (* hierconn *) wire [2*IDX_W-1:0] \done_i.reported_ram.words , \done_i.indicated_ram.words ;
 (* hierconn *) wire [2*66-1:0] \dut.settings_ram.words ;
 (* hierconn *) wire [2*(IDX_W+8)-1:0] \dut.bad_ram.words ;
@@ -68,7 +68,8 @@ localparam E_INDEX = 209, E_STATUS = E_INDEX + 2 * IDX_W, E_QP = E_STATUS + 8, E
                     \dut.done_ram.raddr_2 , \dut.done_ram.raddr_3 ;
 (* hierconn *) wire \dut.request_ram.none_1 , \dut.request_ram.none_2 , \dut.request_ram.none_3 ;
 (* hierconn *) wire [1:0] \dut.failed , \dut.unsealed , \dut.owed , \dut.q_in , \dut.q_out , \dut.under_way ;
-(* hierconn *) wire \dut.o_valid , \dut.o_offer , \dut.o_unkeys , \dut.o_failed , \dut.o_good , \dut.loaded ,
+(* hierconn *) wire \dut.first_qp , \dut.o_valid , \dut.o_offer , \dut.o_unkeys , \dut.o_failed ,
+    \dut.o_good , \dut.loaded ,
     \dut.room ;
 (* hierconn *) wire [7:0] \dut.o_status ;
 (* hierconn *) wire [E_W-1:0] \dut.o ;
@@ -118,7 +119,8 @@ generate
         wire [SQ_LOG2-1:0] s = entry[E_INDEX +: SQ_LOG2];
         wire [IDX_W-1:0] far = entry[E_INDEX +: IDX_W] - next;
         assign e_within[i] = !mine || (far < judged_to && far >= e_want[0]);
-        assign e_told[i] = !mine || {entry[E_FAILED], entry[E_STATUS +: 8]} == verdict[9*s +: 9];
+        assign e_told[i] = !mine || ({entry[E_FAILED], entry[E_STATUS +: 8]} == verdict[9*s +: 9] &&
+            entry[E_GOOD] == (entry[E_STATUS +: 8] == 8'h00));
         assign e_asks[i] = !mine || entry[E_UNKEYS] == (entry[E_STATUS +: 8] == 8'h00 && unkeys[s] && guard);
         assign e_post[i] = !mine || (entry[E_SILENT] == silent[s] && entry[63:0] == {60'd0, context[4*s +: 4]});
     end
@@ -136,7 +138,9 @@ always @* begin
         !\dut.o_offer && !\dut.o_unkeys &&
         !\dut.looks_i.offer_valid && !\dut.looks_i.l1_valid && !\dut.looks_i.l2_valid && !\dut.looks_i.l3_valid &&
             !\dut.looks_i.f_valid &&
-        \dut.looks_i.want == 0 && \dut.looks_i.busy == 0 && \dut.looks_i.n_count == 0 && \dut.looks_i.n_in == 0 &&
+        \dut.looks_i.want == 0 && \dut.looks_i.busy == 0 && \dut.looks_i.told == 0 &&
+            \dut.looks_i.asked == 0 && \dut.looks_i.done == 0 && \dut.looks_i.at_work == 0 &&
+            \dut.looks_i.n_count == 0 && \dut.looks_i.n_in == 0 &&
             \dut.looks_i.n_out == 0 &&
         level == 0 && \dut.under_way == 0 && !\dut.loaded && !\dut.room && !\dut.in_acc && !\dut.in_rep &&
             !\dut.in_bad && !\dut.i1_valid &&
@@ -191,12 +195,23 @@ always @* begin
             nn_bound - next <= bound && (nn_bound - next == bound || want));
         one_at_a_time: assert ({2'd0, offer} + {2'd0, l1_asked} + {2'd0, l2_asked} + {2'd0, l3} + {2'd0,
             in_line} + {2'd0, f} == {2'd0, busy});
+        // What happened in the cycle before; the choice
+        if (\dut.looks_i.done [q]) was_at_work: assert (\dut.looks_i.busy [q]);
+        if (busy && !(\dut.looks_i.busy [q] && !\dut.looks_i.done [q])) is_launched: assert (!\dut.looks_i.want [q] &&
+            !\dut.looks_i.busy [q]);
+        ask: assert (\dut.looks_i.pick_i.asks == (\dut.looks_i.want & ~\dut.looks_i.busy ) &&
+            (\dut.looks_i.pick_i.after & ~\dut.looks_i.pick_i.asks ) == 0);
+        ask_groups: assert (\dut.looks_i.pick_i.group_any == (\dut.looks_i.pick_i.asks != 0) &&
+            \dut.looks_i.pick_i.group_after == (\dut.looks_i.pick_i.after != 0));
+        if (level != 0) first_in_queue: assert (\dut.first_qp == \dut.f_queue [\dut.q_out * E_W + E_QP]);
+        if (\dut.looks_i.n_valid ) first_in_line: assert (\dut.looks_i.head ==
+            \dut.looks_i.f_line [\dut.looks_i.n_out * L_W +: L_W]);
         one_in_line: assert ((n_at & (n_at - 4'd1)) == 0);
         line: assert (\dut.looks_i.n_count <= 3'd4 && \dut.looks_i.n_valid == (\dut.looks_i.n_count != 0) &&
             \dut.looks_i.n_count [1:0] == \dut.looks_i.n_in - \dut.looks_i.n_out &&
                       {1'b0, looking} + {1'b0, \dut.looks_i.n_count } <= 4'd4);
         if (offer || l1_asked || l2_asked || l3 || l1_new || l2_new) l_none: assert (!p1);
-        if (l1_new) l1_alone: assert (!busy);
+        if (l1_new || l2_new) l_alone: assert (!busy && !want && !\dut.looks_i.told [q]);
         // Requests on their way
         on_their_way: assert (judged_to + g + p2 + p1 == fetched && judged_tags == before[judged_to]);
         if (p1) p1_reads: assert (\dut.request_ram.raddr_1 == {q, p1_at[SQ_LOG2-1:0]} && !\dut.request_ram.none_1 );
@@ -207,6 +222,7 @@ always @* begin
             n != present);
         if (g) knows_failure: assert (\dut.g_bad == bad[q] || (in_bad && !\dut.g_bad ));
         if (in_bad) fails_now: assert (in_rep && bad[q] && first_bad == untold - ONE && !(g && \dut.g_bad ));
+        if (g) failure_before: assert (\dut.g_failed == \dut.failed [q]);
         // Judged, and not completed
         queued: assert (&e_index && e_want[3] == judged_to);
         as_told: assert (&verdict_fits);

@@ -43,6 +43,7 @@ localparam E_QP = 264, E_INDEX = E_QP + 3, E_TWO = E_INDEX + IDX_W + 7, E_W = E_
     \dut.b_qp , \dut.s_qp , \dut.t_qp , \dut.r_qp , \dut.c_qp ,
     \dut.s_shared , \dut.t_shared , \dut.r_shared , \dut.c_shared , \dut.d_shared , \dut.e_shared ,
     \dut.s_srq , \dut.t_srq , \dut.r_srq , \dut.c_srq , \dut.d_srq , \dut.e_srq ;
+(* hierconn *) wire [1:0] \dut.c_one ;
 (* hierconn *) wire [IDX_W-1:0] \dut.taken , \dut.tail , \dut.done , \dut.d_tag , \dut.e_tag ;
 (* hierconn *) wire [16+IDX_W:0] \dut.line ;
 (* hierconn *) wire [447:0] \dut.e_buf ;
@@ -145,6 +146,7 @@ always @* begin
                                       !j_good && !j_ends && !second && !left_1 &&
                                   !waits && !waits_s && owed == 0 && !shared && !srq && !two);
     if (!rst && !up_1) empty_yet: assert (idle && !\dut.b_op && !\dut.s_op && !\dut.t_op && !\dut.r_op && !\dut.c_op );
+    if (age > 0) one_of_c: assert (\dut.c_one == 2'd1 << \dut.c_qp );
     if (age > 0) reads_1: assert (\dut.taken_ram.raddr_1 == \dut.t_qp && \dut.done_ram.raddr_1 == \dut.t_qp &&
         \dut.line_ram.raddr_1 == \dut.t_srq &&
                                \dut.tail_ram.raddr_1 == {\dut.t_shared , \dut.t_shared ? \dut.t_srq : \dut.t_qp });

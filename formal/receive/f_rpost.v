@@ -66,7 +66,8 @@ module f_rpost #(
     wire [IDX_W-1:0] buf_index, new_tail;
     wire [447:0]     buf_data;
 
-    cde_rpost #(.NUM_QP(2), .QP_W(1), .NUM_SRQ(2), .SRQ_W(1), .CQ_W(1), .IDX_W(IDX_W), .ECC(0)) dut (
+    cde_rpost #(.NUM_QP(2), .QP_W(1), .NUM_SRQ(2), .SRQ_W(1), .CQ_W(1), .IDX_W(IDX_W), .RQ_LOG2(Q_LOG2),
+        .SRQ_LOG2(Q_LOG2), .ECC(0)) dut (
         .clk(clk), .mem_i(mem), .mem_o(unused_mem), .rst(rst), .init(init), .post_valid(post_valid && up),
         .post_ready(post_ready),
         .post_kind(post_kind), .post_page(post_page), .post_data(post_data), .post_word(post_word),
@@ -151,6 +152,9 @@ module f_rpost #(
     (* hierconn *) wire [IDX_W-1:0] \dut.b_value , \dut.s_value , \dut.t_value , \dut.r_value , \dut.c_value ,
         \dut.freed ;
     (* hierconn *) wire [ST_W-1:0] \dut.st ;
+    (* hierconn *) wire [1:0] \dut.c_qp , \dut.c_srq ;
+    (* hierconn *) wire [7:0] \dut.c_first , \dut.c_why ;
+    (* hierconn *) wire \dut.c_stray , \dut.c_faulty , \dut.c_near ;
     reg               up_1 = 1'b0;
     always @(posedge clk) up_1 <= up;
     wire [4*ST_W-1:0] states = \dut.state_ram.words >> (ST_W * z);
@@ -166,6 +170,11 @@ module f_rpost #(
         if (!up_1) nothing_yet: assert (tail == 0 && freed == 0 && !lives && going == 0 && !accepted);
         if (!rst && !up_1) empty_yet: assert (!\dut.b_post && !\dut.s_post && !\dut.t_post && !\dut.r_post &&
             !\dut.c_post && !\dut.b_op && !\dut.s_op && !\dut.t_op && !\dut.r_op && !\dut.c_op && !res_valid);
+        if (age > 0) begin
+            one_of_c: assert ({\dut.c_srq , \dut.c_qp } == 4'd1 << \dut.c_queue );
+            stray_c: assert (!\dut.c_stray || (\dut.c_first != 8'h00 && (\dut.c_kind == 2'd3 || !\dut.c_near )));
+            faulty_c: assert (\dut.c_faulty == (\dut.c_why != 8'h00));
+        end
         if (age > 0) reads_1: assert (\dut.state_ram.raddr_1 == \dut.t_queue &&
             \dut.done_ram.raddr_1 == \dut.t_queue [0] && \dut.completed_ram.raddr_1 == \dut.t_queue [0]);
         if (age > 1) reads_2: assert (\dut.state_ram.raddr_2 == \dut.r_queue &&

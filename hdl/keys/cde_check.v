@@ -5,8 +5,9 @@
 //          in order (an access of no bytes needs only its connection); keeps a copy of the key table that follows it in
 //          the same cycle, so that no key is seen valid after its invalidation was decided.
 // Ports:   s_axis_check, m_axis_verdict; changes of the key table (change_*), zones and states of QPs; refused accesses
-//          (bad_*), counter steps, trace lane 9.
-// Latency: check taken in cycle t, decided in t+2, verdict valid in t+2. One a cycle.
+//          (bad_*), counter steps, trace lane 9: all in the cycle of the verdict.
+// Latency: check taken in cycle t, decided by what the table, zones and states of QPs are in t+3, verdict valid in t+4.
+//          One a cycle.
 `default_nettype none
 `include "cde_defs.vh"
 `include "cde_key_records.vh"
@@ -50,7 +51,7 @@ module cde_check #(
     output wire [15:0]       err_code,
     output wire [1:0]        count,          // {not granted, checks}
 
-    output reg               trace_valid,
+    output wire              trace_valid,
     output reg  [255:0]      trace_data
 );
 
@@ -73,82 +74,106 @@ module cde_check #(
     wire [OUT_LOG2:0] out_level;
     wire              take = s_axis_check_tvalid && s_axis_check_tready;
 
-    assign s_axis_check_tready = out_level <= 4'd4 && !init;
+    assign s_axis_check_tready = out_level <= 4'd3 && !init;
 
-    // ---------------------------------------------------------------- stage B: the entry
-    reg               b_valid, c_valid, b_bad, c_bad, b_far, c_far;
-    reg [1:0]         b_kind, c_kind;
-    reg [15:0]        b_name, c_name;
-    reg [31:0]        b_key, c_key;
-    reg [63:0]        b_from, c_from;
-    reg [31:0]        b_bytes, c_bytes;
-    reg [N_W:0]       b_at;
-    wire [KW-1:0]     b_word;
-    wire [`CDE_QP_KEYS_W-1:0] b_zone;
-    reg [KW-1:0]      word;
-    reg [15:0]        zone;
-    reg               guarded;
+    // ---------------------------------------------------------------- stages B and R: the entry is read
+    reg               b_valid, r_valid, c_valid, d_valid, b_bad, r_bad, c_bad, b_far, r_far, c_far;
+    reg [1:0]         b_kind, r_kind, c_kind, d_kind;
+    reg [15:0]        b_name, r_name, c_name, d_name;
+    reg [31:0]        b_key, r_key, c_key;
+    reg [63:0]        b_from, r_from, c_from;
+    reg [31:0]        b_bytes, r_bytes;
+    reg [64:0]        c_end, d_end;
+    reg               c_none;
+    reg [N_W:0]       b_at, r_at, changed_at;
+    // The change of the cycle before is not in the memory's word.
+    wire [KW-1:0]     c_word;
+    reg  [KW-1:0]     changed;
+    reg               changed_we, hit;
+    wire [KW-1:0]     word = hit ? changed : c_word;
+    wire [`CDE_QP_KEYS_W-1:0] c_zone;
+    wire [15:0]       zone = c_zone[`CDE_QP_KEYS_ZONE +: 16];
+    wire              guarded = c_zone[`CDE_QP_KEYS_GUARDED];
 
-    cde_ram #(.W(KW), .AW(N_W + 1), .ECC(ECC)) word_ram (
-        .clk(clk), .mem_i(mem_i), .mem_o(mem1), .we(change_we), .waddr(change_at), .wdata(change_word),
-        .raddr(a_at), .rdata(b_word)
+    cde_ctx #(.W(KW), .AW(N_W + 1), .ECC(ECC)) word_ram (
+        .clk(clk), .mem_i(mem_i), .mem_o(mem1), .we(changed_we), .waddr(changed_at), .wdata(changed), .raddr(a_at),
+        .rdata(c_word)
     );
 
-    cde_ram #(.W(`CDE_QP_KEYS_W), .AW(QP_W), .ECC(ECC)) zone_ram (
+    cde_ctx #(.W(`CDE_QP_KEYS_W), .AW(QP_W), .ECC(ECC)) zone_ram (
         .clk(clk), .mem_i(mem1), .mem_o(mem_o), .we(set_we), .waddr(set_qp), .wdata(set_zone), .raddr(a_qp),
-        .rdata(b_zone)
+        .rdata(c_zone)
     );
 
     // Low from power-up, before any clock edge.
-    initial c_valid = 1'b0;
+    initial d_valid = 1'b0;
     always @(posedge clk) begin
-        {b_valid, c_valid} <= rst ? 2'b00 : {take, b_valid};
-        {b_bad, c_bad} <= {a_bad, b_bad};
-        {b_far, c_far} <= {a_far, b_far};
-        {b_kind, c_kind} <= {a_kind, b_kind};
-        {b_name, c_name} <= {s_axis_check_tdata[`CDE_CHECK_QP_LSB +: 16], b_name};
-        {b_key, c_key} <= {key, b_key};
-        {b_from, c_from} <= {s_axis_check_tdata[`CDE_CHECK_ADDRESS_LSB +: 64], b_from};
-        {b_bytes, c_bytes} <= {s_axis_check_tdata[`CDE_CHECK_LENGTH_LSB +: 32], b_bytes};
-        b_at <= a_at;
-        word <= change_we && change_at == b_at ? change_word : b_word;
-        guarded <= b_zone[`CDE_QP_KEYS_GUARDED];
-        zone <= b_zone[`CDE_QP_KEYS_ZONE +: 16];
+        {b_valid, r_valid, c_valid, d_valid} <= rst ? 4'b0000 : {take, b_valid, r_valid, c_valid};
+        {b_bad, r_bad, c_bad} <= {a_bad, b_bad, r_bad};
+        {b_far, r_far, c_far} <= {a_far, b_far, r_far};
+        {b_kind, r_kind, c_kind, d_kind} <= {a_kind, b_kind, r_kind, c_kind};
+        {b_name, r_name, c_name, d_name} <= {s_axis_check_tdata[`CDE_CHECK_QP_LSB +: 16], b_name, r_name, c_name};
+        {b_key, r_key, c_key} <= {key, b_key, r_key};
+        {b_from, r_from, c_from} <= {s_axis_check_tdata[`CDE_CHECK_ADDRESS_LSB +: 64], b_from, r_from};
+        {b_bytes, r_bytes} <= {s_axis_check_tdata[`CDE_CHECK_LENGTH_LSB +: 32], b_bytes};
+        c_end <= {1'b0, r_from} + {33'd0, r_bytes};
+        c_none <= r_bytes == 32'd0;
+        {b_at, r_at} <= {a_at, b_at};
+        {changed_at, changed} <= {change_at, change_word};
+        changed_we <= change_we && !rst;
+        hit <= change_we && change_at == r_at;
     end
 
-    // ---------------------------------------------------------------- stage C: the verdict
+    // ---------------------------------------------------------------- stage C: what is in order
     wire [QP_W-1:0] c_qp = c_name[QP_W-1:0];
-    wire        refused = c_bad || removed || !guarded || !qp_up[c_qp];
-    wire        good_key = !c_far && word[`CDE_KEY_WORD_VALID] && word[`CDE_KEY_WORD_GENERATION +: 20] == c_key[31:12];
     wire        good_qp = c_key[11] ? {{(16-QP_W){1'b0}}, word[`CDE_KEY_WORD_QP +: QP_W]} == c_name :
                           word[`CDE_KEY_WORD_ZONE +: 16] == zone;
     wire        good_right = c_kind == 2'd1 ? word[`CDE_KEY_WORD_RIGHTS + 1] : word[`CDE_KEY_WORD_RIGHTS + 2];
-    wire [63:0] offset = c_from - word[`CDE_KEY_WORD_BASE +: 64];
-    wire        good_range = c_from >= word[`CDE_KEY_WORD_BASE +: 64] &&
-                             {1'b0, offset} + {33'd0, c_bytes} <= {17'd0, word[`CDE_KEY_WORD_LENGTH +: 48]};
+    wire [64:0] limit = {1'b0, word[`CDE_KEY_WORD_BASE +: 64]} + {17'd0, word[`CDE_KEY_WORD_LENGTH +: 48]};
+    reg         refused, no_bytes, good_key, d_good_qp, d_good_right;
+    reg         d_before;
+    reg [64:0]  d_limit;
+
+    always @(posedge clk) begin
+        refused <= c_bad || removed || !guarded || !qp_up[c_qp];
+        no_bytes <= c_none;
+        good_key <= !c_far && word[`CDE_KEY_WORD_VALID] && word[`CDE_KEY_WORD_GENERATION +: 20] == c_key[31:12];
+        d_good_qp <= good_qp;
+        d_good_right <= good_right;
+        d_before <= c_from < word[`CDE_KEY_WORD_BASE +: 64];
+        {d_end, d_limit} <= {c_end, limit};
+    end
+
+    // ---------------------------------------------------------------- stage D: the verdict
+    // The end within the range's, compared by quarters.
+    wire [2:0]  below = {d_end[64:48] < d_limit[64:48], d_end[47:32] < d_limit[47:32], d_end[31:16] < d_limit[31:16]};
+    wire [2:0]  same = {d_end[64:48] == d_limit[64:48], d_end[47:32] == d_limit[47:32], d_end[31:16] == d_limit[31:16]};
+    wire        good_range = !d_before &&
+        (below[2] || (same[2] && (below[1] || (same[1] && (below[0] || (same[0] && d_end[15:0] <= d_limit[15:0]))))));
     // An access of no bytes touches none: nothing but its connection is looked at (MW-10).
-    wire        no_bytes = c_bytes == 32'd0;
     wire [3:0]  code = refused ? `CDE_VERDICT_REFUSED : no_bytes ? `CDE_VERDICT_GRANTED : !good_key ?
-                       `CDE_VERDICT_BAD_KEY : !good_qp ? `CDE_VERDICT_WRONG_QP : !good_right ? `CDE_VERDICT_NO_RIGHT :
-                       !good_range ? `CDE_VERDICT_BAD_RANGE : `CDE_VERDICT_GRANTED;
+                       `CDE_VERDICT_BAD_KEY : !d_good_qp ? `CDE_VERDICT_WRONG_QP : !d_good_right ?
+                       `CDE_VERDICT_NO_RIGHT : !good_range ? `CDE_VERDICT_BAD_RANGE : `CDE_VERDICT_GRANTED;
+    wire        denied = !no_bytes && !(good_key && d_good_qp && d_good_right && good_range);
     wire        unused_ready;
 
     cde_fifo #(.W(VERDICT_W), .DEPTH_LOG2(OUT_LOG2), .BYPASS(1'b1)) out_fifo (
-        .clk(clk), .rst(rst), .push_valid(c_valid), .push_ready(unused_ready), .push_data({code, c_name}),
+        .clk(clk), .rst(rst), .push_valid(d_valid), .push_ready(unused_ready), .push_data({code, d_name}),
         .pop_valid(m_axis_verdict_tvalid), .pop_ready(m_axis_verdict_tready),
         .pop_data(m_axis_verdict_tdata[VERDICT_W-1:0]), .level(out_level)
     );
 
     assign m_axis_verdict_tdata[31:VERDICT_W] = {(32-VERDICT_W){1'b0}};
-    assign bad_valid = c_valid && !refused && code != `CDE_VERDICT_GRANTED;
-    assign bad_qp = c_qp;
-    assign err_valid = c_valid && code != `CDE_VERDICT_GRANTED;
-    assign err_qp = c_name;
+    assign bad_valid = d_valid && !refused && denied;
+    assign bad_qp = d_name[QP_W-1:0];
+    assign err_valid = d_valid && (refused || denied);
+    assign err_qp = d_name;
     assign err_code = {12'd0, code};
-    assign count = {err_valid, c_valid};
+    assign count = {err_valid, d_valid};
 
-    // Without the number of windows: only the table counts them.
-    reg  [95:0] state;
+    // The entry as it was judged, without the number of windows: only the table counts them.
+    reg  [95:0] state, d_state;
+    wire        known = !c_far && word[`CDE_KEY_WORD_EXISTS];
 
     always @* begin
         state = 96'd0;
@@ -161,19 +186,19 @@ module cde_check #(
         if (c_key[11]) state[`CDE_KSTATE_REGION_LSB +: MR_W] = word[`CDE_KEY_WORD_REGION +: MR_W];
     end
 
-    wire        known = !c_far && word[`CDE_KEY_WORD_EXISTS];
+    always @(posedge clk) d_state <= known ? state : 96'd0;
 
-    // Low from power-up, before any clock edge.
-    initial trace_valid = 1'b0;
-    always @(posedge clk) begin
-        trace_valid <= c_valid && !refused && !rst;
-        trace_data <= 256'd0;
-        trace_data[`CDE_TRACE_OP_LSB +: 8] <= `CDE_TRC_CHECK;
-        trace_data[`CDE_TRACE_CQ_LSB +: 16] <= c_name;
-        trace_data[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_CHECK_CODE_LSB +: 4] <= code;
-        trace_data[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_CHECK_KIND_LSB +: 2] <= c_kind;
-        trace_data[`CDE_TRACE_OLD_LSB +: 96] <= known ? state : 96'd0;
-        trace_data[`CDE_TRACE_NEW_LSB +: 96] <= known ? state : 96'd0;
+    // In the cycle after the one that it was judged in, as steps of the table are shown.
+    assign trace_valid = d_valid && !refused;
+
+    always @* begin
+        trace_data = 256'd0;
+        trace_data[`CDE_TRACE_OP_LSB +: 8] = `CDE_TRC_CHECK;
+        trace_data[`CDE_TRACE_CQ_LSB +: 16] = d_name;
+        trace_data[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_CHECK_CODE_LSB +: 4] = code;
+        trace_data[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_CHECK_KIND_LSB +: 2] = d_kind;
+        trace_data[`CDE_TRACE_OLD_LSB +: 96] = d_state;
+        trace_data[`CDE_TRACE_NEW_LSB +: 96] = d_state;
     end
 
 endmodule

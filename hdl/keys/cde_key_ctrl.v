@@ -110,24 +110,35 @@ module cde_key_ctrl #(
     // ---------------------------------------------------------------- checks of commands, in the order of
     // docs/windows.md
     wire        exists = opr_word[`CDE_KEY_WORD_EXISTS];
-    wire [64:0] last = {1'b0, c_base} + {17'd0, c_length} - 65'd1;
+    reg  [47:0] less;                // of the length, by 1
+    wire [64:0] last = {1'b0, c_base} + {17'd0, less};
     wire [31:0] arg4 = qc_args[AT_HIGH +: 32], arg5 = qc_args[AT_WORD +: 32];
     wire        reserved = (c_register && ((arg4 & `CDE_MR_LENGTH_RESERVED) != 32'd0 ||
                                            (arg5 & `CDE_MR_RESERVED) != 32'd0)) ||
                            ((c_alloc || c_create) && (arg5 & `CDE_KEY_ZONE_RESERVED) != 32'd0);
     wire        far = of_window ? arg0 >= NUM_MW : arg0 >= NUM_MR;
     wire        unused = &{1'b0, last, loc_post, opr_word, qc_args[255:AT_STATE]};
-    reg  [7:0]  verdict;
+    // What the arguments alone say of it, known before the table answers: they stay while a command is carried out.
+    reg  [7:0]  first, later, verdict;
+    reg         ends_first, ends_later, of_new, beyond, empty, shows;
+
+    always @(posedge clk) begin
+        less <= c_length - 48'd1;
+        {beyond, empty} <= {last[64], c_length == 48'd0};
+        ends_first <= c_remove || reserved || far;
+        first <= c_remove ? `CDE_RES_OK : reserved ? `CDE_RES_RESERVED : `CDE_RES_BAD_OBJECT;
+        of_new <= makes;
+        ends_later <= c_register && ((c_rights[2] && !c_rights[0]) || empty || beyond);
+        later <= c_rights[2] && !c_rights[0] ? `CDE_RES_BAD_FLAG : `CDE_RES_BAD_RANGE;
+        shows <= queries && !far;
+    end
 
     always @* begin
-        if (c_remove) verdict = `CDE_RES_OK;
-        else if (reserved) verdict = `CDE_RES_RESERVED;
-        else if (far) verdict = `CDE_RES_BAD_OBJECT;
-        else if (!makes && !exists) verdict = `CDE_RES_NO_OBJECT;
-        else if (makes && exists) verdict = `CDE_RES_EXISTS;
-        else if (c_register && c_rights[2] && !c_rights[0]) verdict = `CDE_RES_BAD_FLAG;
-        else if (c_register && (c_length == 48'd0 || last[64])) verdict = `CDE_RES_BAD_RANGE;
-        else if (makes && (&opr_word[`CDE_KEY_WORD_GENERATION +: 20])) verdict = `CDE_RES_NO_KEYS;
+        if (ends_first) verdict = first;
+        else if (!of_new && !exists) verdict = `CDE_RES_NO_OBJECT;
+        else if (of_new && exists) verdict = `CDE_RES_EXISTS;
+        else if (ends_later) verdict = later;
+        else if (of_new && (&opr_word[`CDE_KEY_WORD_GENERATION +: 20])) verdict = `CDE_RES_NO_KEYS;
         else verdict = `CDE_RES_OK;
     end
 
@@ -169,7 +180,7 @@ module cde_key_ctrl #(
                 end
                 if (who == COMMAND && !acts) begin
                     qc_result <= verdict;
-                    if (queries && verdict == `CDE_RES_OK) begin
+                    if (shows && exists) begin
                         qc_outs[AT_KEY +: 32] <= {opr_word[`CDE_KEY_WORD_GENERATION +: 20], number};
                         qc_outs[AT_BASE +: 64] <= opr_word[`CDE_KEY_WORD_BASE +: 64];
                         qc_outs[AT_LENGTH +: 48] <= opr_word[`CDE_KEY_WORD_LENGTH +: 48];

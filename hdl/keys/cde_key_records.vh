@@ -17,6 +17,10 @@
 `define CDE_KEY_WORD_REGION      (`CDE_KEY_WORD_QP + QP_W)      // MR_W bits: window: region that it is bound to
 `define CDE_KEY_WORD_W           (`CDE_KEY_WORD_REGION + MR_W)
 
+// What a Bind asks of its region: the word up to its length, and instead of that where the range ends.
+`define CDE_REGION_END           106                            // 65 bits
+`define CDE_REGION_W             171
+
 // What a segment of a receive post is checked against.
 `define CDE_FOUND_VALID          0
 `define CDE_FOUND_ZONE           1                              // 16 bits

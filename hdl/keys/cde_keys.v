@@ -45,10 +45,10 @@ module cde_keys #(
     input  wire [47:0]       op_length,
     input  wire [15:0]       op_zone,        // commands
     input  wire [2:0]        op_rights,
-    output reg               opr_valid,
-    output reg  [7:0]        opr_status,     // of a request; a command's result
-    output reg  [`CDE_KEY_WORD_W-1:0] opr_word,
-    output reg  [11:0]       opr_count,
+    output wire              opr_valid,
+    output wire [7:0]        opr_status,     // of a request; a command's result
+    output wire [`CDE_KEY_WORD_W-1:0] opr_word,
+    output wire [11:0]       opr_count,      // of a region
 
     input  wire              set_we,
     input  wire [QP_W-1:0]   set_qp,
@@ -66,8 +66,8 @@ module cde_keys #(
     output wire [N_W:0]      change_at,
     output wire [`CDE_KEY_WORD_W-1:0] change_word,
 
-    output reg               trace_valid,
-    output reg  [255:0]      trace_data
+    output wire              trace_valid,
+    output wire [255:0]      trace_data
 );
 
     wire [`CDE_MEM_W-1:0] mem1, mem2, mem3, mem4, mem5, mem6;
@@ -75,12 +75,14 @@ module cde_keys #(
     `include "cde_key_state.vh"
 
     // ---------------------------------------------------------------- stage A: which entry
-    wire        take = peer_valid || op_valid;
+    // A step of op_* waits while the one before is in stage B: of two steps in a row one at least is a peer's.
+    wire        follows;
+    wire        take = peer_valid || (op_valid && !follows);
     wire [31:0] a_key = peer_valid ? peer_key : op_key;
     wire [N_W:0] a_at = {a_key[11], a_key[N_W-1:0]};
     wire [N_W:0] a_region = {1'b0, op_region[N_W-1:0]};
 
-    assign op_ready = !peer_valid && !init;
+    assign op_ready = !peer_valid && !init && !follows;
 
     function out_of_range;
         input [11:0] number;
@@ -89,21 +91,33 @@ module cde_keys #(
         end
     endfunction
 
-    reg              b_valid, c_valid, b_peer, c_peer, b_far, c_far, b_far2, c_far2;
-    reg [3:0]        b_code, c_code;
-    reg [QP_W-1:0]   b_qp, c_qp;
+    reg              b_valid, c_valid, d_valid, b_peer, c_peer, d_peer, b_far, c_far, b_far2, c_far2;
+    reg [3:0]        b_code, c_code, d_code;
+    reg [QP_W-1:0]   b_qp, c_qp, d_qp;
     reg [31:0]       b_key, c_key, b_key2, c_key2;
+    reg [11:0]       d_number;
     reg [63:0]       b_base, c_base;
     reg [47:0]       b_length, c_length;
+    reg [64:0]       c_end;
     reg [15:0]       b_zone, c_zone;
     reg [2:0]        b_rights, c_rights;
     reg [N_W:0]      b_at, c_at, b_region;
     wire [15:0]      b_qp_zone;
-    wire [KW-1:0]    b_word, b_memory;
-    reg  [KW-1:0]    word, memory;
-    wire             unused_memory = &{1'b0, memory};
+    reg  [15:0]      qp_zone;
+    wire [KW-1:0]    b_word;
+    wire [`CDE_REGION_W-1:0] b_memory;
     wire             we;
     wire [KW-1:0]    word_next;
+    // What the memory gave, or the step before has made of it. The memory's word comes too late in its cycle to be
+    // chosen there. The step before a Bind is a peer's, which can only have taken the key of its region away.
+    reg  [KW-1:0]    read, changed;
+    reg              hit, killed;
+    wire [KW-1:0]    word = hit ? changed : read;
+    reg  [`CDE_REGION_W-1:0] memory;
+    reg              empty, binds, fast, invalidate, create, alloc, register, deregister, closes, removes_1, requests,
+                     acts;
+
+    assign follows = b_valid && !b_peer;
 
     always @(posedge clk) begin
         {b_valid, c_valid} <= rst || init ? 2'b00 : {take, b_valid};
@@ -116,13 +130,29 @@ module cde_keys #(
         {b_key2, c_key2} <= {op_region, b_key2};
         {b_base, c_base} <= {op_base, b_base};
         {b_length, c_length} <= {op_length, b_length};
-        b_zone <= op_zone;
-        c_zone <= b_code <= KEY_REMOVE ? b_zone : b_qp_zone;
+        c_end <= {1'b0, b_base} + {17'd0, b_length};
+        empty <= b_length == 48'd0;
+        {b_zone, c_zone} <= {op_zone, b_zone};
+        qp_zone <= b_qp_zone;
         {b_rights, c_rights} <= {op_rights, b_rights};
         {b_at, c_at} <= {a_at, b_at};
         b_region <= a_region;
-        word <= we && c_at == b_at ? word_next : b_word;
-        memory <= we && c_at == b_region ? word_next : b_memory;
+        read <= b_word;
+        changed <= word_next;
+        hit <= we && c_at == b_at;
+        memory <= b_memory;
+        killed <= we && c_at == b_region;
+        binds <= b_code == KEY_BIND;
+        fast <= b_code == KEY_FAST;
+        invalidate <= b_code == KEY_INVALIDATE || b_code == KEY_READ || b_code == KEY_PEER;
+        alloc <= b_code == KEY_ALLOC;
+        register <= b_code == KEY_REGISTER;
+        create <= b_code == KEY_CREATE || b_code == KEY_ALLOC || b_code == KEY_REGISTER;
+        deregister <= b_code == KEY_DEREGISTER;
+        closes <= b_code == KEY_CLOSE;
+        removes_1 <= b_code == KEY_REMOVE;
+        requests <= b_code >= KEY_BIND;
+        acts <= b_code != KEY_LOOK && b_code != KEY_REMOVE;
     end
 
     // ---------------------------------------------------------------- stage B: memories
@@ -135,14 +165,15 @@ module cde_keys #(
         .clk(clk), .mem_i(mem1), .mem_o(mem2), .we(we), .waddr(c_at), .wdata(word_next), .raddr(a_at), .rdata(b_word)
     );
 
-    cde_ram #(.W(KW), .AW(N_W + 1), .ECC(ECC)) memory_ram (
-        .clk(clk), .mem_i(mem2), .mem_o(mem3), .we(we), .waddr(c_at), .wdata(word_next), .raddr(a_region),
-        .rdata(b_memory)
+    // Regions as Bind needs them: with the end of their range. A step that gives none leaves no valid key.
+    cde_ram #(.W(`CDE_REGION_W), .AW(N_W + 1), .ECC(ECC)) memory_ram (
+        .clk(clk), .mem_i(mem2), .mem_o(mem3), .we(we), .waddr(c_at), .wdata({c_end, word_next[`CDE_REGION_END-1:0]}),
+        .raddr(a_region), .rdata(b_memory)
     );
 
     cde_ram #(.W(64), .AW(N_W + 1), .ECC(ECC)) context_ram (
-        .clk(clk), .mem_i(mem3), .mem_o(mem4), .we(we && (c_code == KEY_CREATE || c_code == KEY_ALLOC)), .waddr(c_at),
-        .wdata(c_code == KEY_ALLOC ? 64'd0 : c_base), .raddr(a_at), .rdata(peer_context)
+        .clk(clk), .mem_i(mem3), .mem_o(mem4), .we(we && create && !register), .waddr(c_at),
+        .wdata(alloc ? 64'd0 : c_base), .raddr(a_at), .rdata(peer_context)
     );
 
     genvar k;
@@ -193,55 +224,66 @@ module cde_keys #(
     assign look_held = (look_count != 13'd0 && !(lost_one && look_same && look_count == 13'd1)) ||
         (gained && look_same);
 
+    // What compares bits of the entry does so for both words that it may be.
+    wire [1:0]  same_key, same_zone, same_qp, last_key;
+    genvar      i;
+    generate
+        for (i = 0; i < 2; i = i + 1) begin : g_compare
+            wire [KW-1:0] e = i == 0 ? read : changed;
+            wire          unused_e = &{1'b0, e};
+            assign same_key[i] = e[`CDE_KEY_WORD_GENERATION +: 20] == c_key[31:12];
+            assign same_zone[i] = e[`CDE_KEY_WORD_ZONE +: 16] == qp_zone;
+            assign same_qp[i] = e[`CDE_KEY_WORD_QP +: QP_W] == c_qp;
+            assign last_key[i] = &e[`CDE_KEY_WORD_GENERATION +: 20];
+        end
+    endgenerate
+
+    wire [1:0]  which = {hit, !hit};
     wire        window = c_key[11];
     wire        exists = word[`CDE_KEY_WORD_EXISTS] && !c_far;
     wire        valid = word[`CDE_KEY_WORD_VALID];
-    wire        present = exists && word[`CDE_KEY_WORD_GENERATION +: 20] == c_key[31:12];
-    wire        my_zone = word[`CDE_KEY_WORD_ZONE +: 16] == c_zone;
-    wire        mine = word[`CDE_KEY_WORD_QP +: QP_W] == c_qp;
-    wire        no_more = &word[`CDE_KEY_WORD_GENERATION +: 20];
+    wire        present = exists && (same_key & which) != 2'b00;
+    wire        my_zone = (same_zone & which) != 2'b00;
+    wire        mine = (same_qp & which) != 2'b00;
+    wire        no_more = (last_key & which) != 2'b00;
     wire [19:0] next_generation = word[`CDE_KEY_WORD_GENERATION +: 20] + 20'd1;
 
-    wire        binds = c_code == KEY_BIND, fast = c_code == KEY_FAST;
-    wire        peer = c_code == KEY_PEER;
-    wire        invalidate = c_code == KEY_INVALIDATE || c_code == KEY_READ || peer;
+    // Windows are counted a cycle behind the decision, too. Whether a step's own region has any is looked at in stage
+    // B, with the step that is being counted, and here with the one before.
     wire [MR_W-1:0] region = binds ? c_key2[MR_W-1:0] : window ? word[`CDE_KEY_WORD_REGION +: MR_W] : c_key[MR_W-1:0];
-    wire [11:0] windows = bound_begun[region] ? bound[region] : 12'd0;
-    wire        busy = !window && windows != 12'd0;
+    reg  [MR_W-1:0] bound_at;
+    reg             bound_more, bound_less;
+    wire            b_same = bound_at == b_key[MR_W-1:0];
+    wire [11:0]     b_bound = bound_begun[b_key[MR_W-1:0]] ? bound[b_key[MR_W-1:0]] : 12'd0;
+    reg             any, several, near;
+    wire            busy = !window && (near && bound_more ? 1'b1 : near && bound_less ? several : any);
 
-    wire [63:0] offset = c_base - memory[`CDE_KEY_WORD_BASE +: 64];
-    wire [64:0] last = {1'b0, c_base} + {17'd0, c_length} - 65'd1;
-    wire        empty = c_length == 48'd0;
-    wire        unused_last = &{1'b0, last, c_key2};
-    wire        contained = c_base >= memory[`CDE_KEY_WORD_BASE +: 64] &&
-        {1'b0, offset} + {17'd0, c_length} <= {17'd0, memory[`CDE_KEY_WORD_LENGTH +: 48]};
-    wire        memory_good = !c_far2 && memory[`CDE_KEY_WORD_VALID] &&
-        memory[`CDE_KEY_WORD_GENERATION +: 20] == c_key2[31:12] && memory[`CDE_KEY_WORD_ZONE +: 16] == c_zone &&
+    // The range of a Bind within its region's; each compared by halves.
+    wire [63:0] start = memory[`CDE_KEY_WORD_BASE +: 64];
+    wire [64:0] limit = memory[`CDE_REGION_END +: 65];
+    wire        contained = (c_base[63:32] > start[63:32] ||
+        (c_base[63:32] == start[63:32] && c_base[31:0] >= start[31:0])) &&
+        (c_end[64:32] < limit[64:32] || (c_end[64:32] == limit[64:32] && c_end[31:0] <= limit[31:0]));
+    wire        memory_good = !c_far2 && memory[`CDE_KEY_WORD_VALID] && !killed &&
+        memory[`CDE_KEY_WORD_GENERATION +: 20] == c_key2[31:12] && memory[`CDE_KEY_WORD_ZONE +: 16] == qp_zone &&
                               contained && !empty && !(c_rights[2] && !memory[`CDE_KEY_WORD_RIGHTS]);
+    wire        unused_memory = &{1'b0, memory, c_key2};
     wire        token_good = binds ? present && window && my_zone
                            : fast ? present && !window && my_zone && word[`CDE_KEY_WORD_ALLOC]
                            : present && valid && mine && !busy && (window || word[`CDE_KEY_WORD_ALLOC]);
-    wire        space_good = binds ? memory_good : !empty && !last[64];
+    wire        space_good = binds ? memory_good : !empty && (!c_end[64] || c_end[63:0] == 64'd0);
 
     assign peer_good = token_good;
 
-    reg [7:0] status;
-
-    always @* begin
-        if (c_code <= KEY_REMOVE) status = 8'h00;
-        else if (!token_good) status = `CDE_CQESTATUS_INVALID_TOKEN;
-        else if (!invalidate && valid) status = `CDE_CQESTATUS_ALREADY_VALID;
-        else if (!invalidate && !space_good) status = `CDE_CQESTATUS_BAD_MEMORY;
-        else if (!invalidate && no_more) status = `CDE_CQESTATUS_NO_KEYS;
-        else status = 8'h00;
-    end
+    // Why a request fails, the first one counts.
+    wire already = !invalidate && valid;
+    wire no_space = !invalidate && !space_good;
+    wire no_keys = !invalidate && no_more;
+    wire passes = token_good && !already && !no_space && !no_keys;
 
     // Commands were checked by the one who asks; only what a request could change meanwhile is checked here.
-    wire deregister = c_code == KEY_DEREGISTER, closes = c_code == KEY_CLOSE;
-    wire create = c_code == KEY_CREATE || c_code == KEY_ALLOC || c_code == KEY_REGISTER;
     wire refused = (create && (exists || no_more)) || ((deregister || closes) && !exists) || (deregister && busy);
-    wire changes = c_valid && c_code != KEY_LOOK && c_code != KEY_REMOVE && status == 8'h00 && !refused &&
-        !(peer && !peer_counts);
+    wire changes = c_valid && acts && (!requests || passes) && !refused && !(c_peer && !peer_counts);
     wire unbinds = changes && window && valid && (invalidate || closes);
 
     reg [KW-1:0] w;
@@ -251,17 +293,16 @@ module cde_keys #(
         if (create || binds || fast) w[`CDE_KEY_WORD_GENERATION +: 20] = next_generation;
         if (create) begin
             w[`CDE_KEY_WORD_EXISTS] = 1'b1;
-            w[`CDE_KEY_WORD_VALID] = c_code == KEY_REGISTER;
-            w[`CDE_KEY_WORD_ALLOC] = c_code == KEY_ALLOC;
+            w[`CDE_KEY_WORD_VALID] = register;
+            w[`CDE_KEY_WORD_ALLOC] = alloc;
             w[`CDE_KEY_WORD_ZONE +: 16] = c_zone;
             w[`CDE_KEY_WORD_QP +: QP_W] = {QP_W{1'b0}};
             w[`CDE_KEY_WORD_REGION +: MR_W] = {MR_W{1'b0}};
         end
         if (create || binds || fast) begin
-            w[`CDE_KEY_WORD_RIGHTS +: 3] = binds ? {c_rights[2:1], 1'b0} : c_code == KEY_REGISTER ||
-                fast ? c_rights : 3'd0;
-            w[`CDE_KEY_WORD_BASE +: 64] = c_code == KEY_REGISTER || binds || fast ? c_base : 64'd0;
-            w[`CDE_KEY_WORD_LENGTH +: 48] = c_code == KEY_REGISTER || binds || fast ? c_length : 48'd0;
+            w[`CDE_KEY_WORD_RIGHTS +: 3] = binds ? {c_rights[2:1], 1'b0} : register || fast ? c_rights : 3'd0;
+            w[`CDE_KEY_WORD_BASE +: 64] = register || binds || fast ? c_base : 64'd0;
+            w[`CDE_KEY_WORD_LENGTH +: 48] = register || binds || fast ? c_length : 48'd0;
         end
         if (binds || fast) begin
             w[`CDE_KEY_WORD_VALID] = 1'b1;
@@ -278,49 +319,42 @@ module cde_keys #(
 
     assign we = changes;
     assign invalidates = changes && invalidate;
-    assign removes = c_valid && c_code == KEY_REMOVE;
+    assign removes = c_valid && removes_1;
     assign word_next = w;
     assign change_we = we;
     assign change_at = c_at;
     assign change_word = word_next;
 
-    function [95:0] shown;
-        input [KW-1:0] e;
-        input [11:0]   number;
-        input [11:0]   count;
-        begin
-            shown = 96'd0;
-            shown[`CDE_KSTATE_KEY_LSB +: 32] = {e[`CDE_KEY_WORD_GENERATION +: 20], number};
-            shown[`CDE_KSTATE_VALID_LSB] = e[`CDE_KEY_WORD_VALID];
-            shown[`CDE_KSTATE_EXISTS_LSB] = e[`CDE_KEY_WORD_EXISTS];
-            shown[`CDE_KSTATE_ALLOCATED_LSB] = e[`CDE_KEY_WORD_ALLOC];
-            if (!number[11]) shown[`CDE_KSTATE_WINDOWS_LSB +: 12] = count;
-            shown[`CDE_KSTATE_QP_LSB +: QP_W] = e[`CDE_KEY_WORD_QP +: QP_W];
-            shown[`CDE_KSTATE_RIGHTS_LSB +: 3] = e[`CDE_KEY_WORD_RIGHTS +: 3];
-            if (number[11]) shown[`CDE_KSTATE_REGION_LSB +: MR_W] = e[`CDE_KEY_WORD_REGION +: MR_W];
-        end
-    endfunction
-
-    // Operand of KEY_COMMAND: the command's code.
-    wire [7:0] command = c_code == KEY_REGISTER ? `CDE_CMD_REGISTER_MR : c_code == KEY_ALLOC ? `CDE_CMD_ALLOC_MR :
-                                  c_code == KEY_DEREGISTER ? `CDE_CMD_DEREGISTER_MR :
-                                  c_code == KEY_CREATE ? `CDE_CMD_CREATE_MW : `CDE_CMD_CLOSE_MW;
-
-    wire [11:0] windows_next = changes && binds ? windows + 12'd1 : unbinds ? windows - 12'd1 : windows;
     wire        gains = changes && (binds || fast);
     wire        loses = changes && valid && (window || word[`CDE_KEY_WORD_ALLOC]) &&
         (invalidate || closes || deregister);
     wire [QP_W-1:0] holder = gains ? c_qp : word[`CDE_KEY_WORD_QP +: QP_W];
     wire [12:0] held_now = held_begun[held_at] ? held[held_at] : 13'd0;
-    wire        is_request = c_code >= KEY_BIND;
-    wire        shows = !removes && !(binds && !window) && !(fast && window);
+
+    // ---------------------------------------------------------------- stage D: counts, answer
+    reg  [KW-1:0] d_word;
+    reg         d_changes, d_exists, d_token, d_already, d_no_space, d_no_keys, d_refused, d_requests, d_counts;
+    reg         d_create;
+    wire [11:0] windows = bound_begun[bound_at] ? bound[bound_at] : 12'd0;
+    wire [7:0]  status = !d_token ? `CDE_CQESTATUS_INVALID_TOKEN : d_already ? `CDE_CQESTATUS_ALREADY_VALID :
+                         d_no_space ? `CDE_CQESTATUS_BAD_MEMORY : d_no_keys ? `CDE_CQESTATUS_NO_KEYS : 8'h00;
+
+    assign opr_valid = d_valid && !d_peer;
+    assign opr_status = d_requests ? status : d_refused ? `CDE_RES_BUSY : `CDE_RES_OK;
+    assign opr_word = d_changes ? changed : d_word;
+    assign opr_count = windows;
 
     // Low from power-up, before any clock edge.
-    initial trace_valid = 1'b0;
+    initial d_valid = 1'b0;
     always @(posedge clk) begin
-        if ((changes && binds) || unbinds) begin
-            bound[region] <= windows_next;
-            bound_begun[region] <= 1'b1;
+        {bound_more, bound_less} <= {changes && binds, unbinds} & {2{!rst}};
+        bound_at <= region;
+        near <= region == b_key[MR_W-1:0];
+        any <= b_same && bound_more ? 1'b1 : b_same && bound_less ? b_bound > 12'd1 : b_bound != 12'd0;
+        several <= b_same && bound_more ? b_bound != 12'd0 : b_bound > (b_same && bound_less ? 12'd2 : 12'd1);
+        if (bound_more || bound_less) begin
+            bound[bound_at] <= bound_more ? windows + 12'd1 : windows - 12'd1;
+            bound_begun[bound_at] <= 1'b1;
         end
         {gained, lost_one} <= {gains, loses} & {2{!rst}};
         held_at <= holder;
@@ -328,35 +362,22 @@ module cde_keys #(
             held[held_at] <= gained ? held_now + 13'd1 : held_now - 13'd1;
             held_begun[held_at] <= 1'b1;
         end
-        opr_valid <= c_valid && !c_peer && !rst;
-        opr_status <= is_request ? status : refused ? `CDE_RES_BUSY : `CDE_RES_OK;
-        opr_word <= changes ? word_next : word;
-        opr_count <= windows;
-        trace_valid <= c_valid && (is_request ? !peer || peer_counts : changes || removes) && !rst;
-        trace_data <= 256'd0;
-        trace_data[`CDE_TRACE_OP_LSB +: 8] <= binds ? `CDE_TRC_BIND : fast ? `CDE_TRC_FAST_REGISTER :
-            invalidate ? `CDE_TRC_INVALIDATE : removes ? `CDE_TRC_REMOVED : `CDE_TRC_KEY_COMMAND;
-        trace_data[`CDE_TRACE_CQ_LSB +: 16] <= is_request ? {{(16-QP_W){1'b0}}, c_qp} : 16'hFFFF;
-        if (binds) begin
-            trace_data[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_BIND_STATUS_LSB +: 8] <= status;
-            trace_data[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_BIND_WINDOW_LSB +: 11] <= c_key[10:0];
-        end else if (fast) begin
-            trace_data[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_FAST_REGISTER_STATUS_LSB +: 8] <= status;
-        end else if (is_request) begin
-            trace_data[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_INVALIDATE_STATUS_LSB +: 8] <= status;
-            trace_data[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_INVALIDATE_PEER_LSB] <= peer;
-            trace_data[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_INVALIDATE_READ_LSB] <= c_code == KEY_READ;
-        end else if (!removes) begin
-            trace_data[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_KEY_COMMAND_COMMAND_LSB +: 8] <= command;
-        end
-        trace_data[`CDE_TRACE_OLD_LSB +: 96] <= exists && shows ? shown(word, c_key[11:0], windows) : 96'd0;
-        trace_data[`CDE_TRACE_NEW_LSB +: 96] <= (exists ||
-            create) && shows ? shown(changes ? word_next : word, c_key[11:0], windows_next) : 96'd0;
+        d_valid <= c_valid && !rst;
+        {d_peer, d_code, d_qp, d_number, d_word} <= {c_peer, c_code, c_qp, c_key[11:0], word};
+        {d_changes, d_exists, d_token, d_already} <= {changes, exists, token_good, already};
+        {d_no_space, d_no_keys, d_refused} <= {no_space, no_keys, refused};
+        {d_requests, d_counts, d_create} <= {requests, !c_peer || peer_counts, create};
         if (rst) begin
             bound_begun <= {NUM_MR{1'b0}};
             held_begun <= {NUM_QP{1'b0}};
         end
     end
+
+    cde_key_trace #(.QP_W(QP_W), .MR_W(MR_W)) trace_i (
+        .valid(d_valid), .code(d_code), .qp(d_qp), .number(d_number), .counts(d_counts), .changes(d_changes),
+        .exists(d_exists), .creates(d_create), .status(status), .windows(windows), .old(d_word), .next(opr_word),
+        .trace_valid(trace_valid), .trace_data(trace_data)
+    );
 
 `ifdef FORMAL
     // What is counted of each queue pair, for proofs of this module.

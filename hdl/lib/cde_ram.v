@@ -31,10 +31,8 @@ module cde_ram #(
 
     localparam CW = ECC != 0 ? W + `CDE_ECC_WORD(W) : W;
 
-    // A read at the edge of a write of its word is replaced by that write.
-    (* no_rw_check *)
-    reg [CW-1:0]  mem [0:(1 << AW) - 1];
-    reg [CW-1:0]  q_1;
+    wire [W-1:0]  q_1;
+    wire [4*`CDE_ECC_SYNDROMES(W)-1:0] parts_1;
 
     wire          clear, flip, bad, lost, heal, v_1, v_2, user_1;
     wire [AW-1:0] clear_addr, heal_addr, at_1, at_2;
@@ -51,11 +49,18 @@ module cde_ram #(
 
     cde_flip #(.CW(CW)) flips (.clk(clk), .at0(at0), .at1(at1), .mask(mask));
 
-    always @(posedge clk) begin
-        q_1 <= mem[raddr];
-        code_2 <= put_code;
-        if (v_2) mem[at_2] <= code_2;
-    end
+    always @(posedge clk) code_2 <= put_code;
+
+`ifdef FORMAL
+    wire [(CW << AW) - 1:0] codes;
+`endif
+    // A read at the edge of a write of its word is replaced by that write.
+    cde_words #(.W(W), .AW(AW), .CW(CW)) words (
+        .clk(clk), .we(v_2), .waddr(at_2), .code(code_2), .raddr(raddr), .q(q_1), .parts(parts_1)
+`ifdef FORMAL
+        , .codes(codes)
+`endif
+    );
 
     // A word is corrected only when none of its writes is on the way, so written back it takes its place among them. A
     // word that is written meanwhile is not written back; nor is one when there is another write, then the next read
@@ -67,22 +72,11 @@ module cde_ram #(
         .data_1(data_1), .v_2(v_2), .at_2(at_2), .data_2(data_2), .data_3(data_3), .put_code(put_code)
     );
     cde_ram_read #(.W(W), .AW(AW), .CW(CW)) read (
-        .clk(clk), .clear(clear), .raddr(raddr), .q_1(q_1), .we0(we), .waddr0(waddr), .v0_1(v_1), .at0_1(at_1),
-        .data0_1(data_1),
+        .clk(clk), .clear(clear), .raddr(raddr), .q_1(q_1), .parts_1(parts_1), .we0(we), .waddr0(waddr),
+        .v0_1(v_1), .at0_1(at_1), .data0_1(data_1),
         .v0_2(v_2), .at0_2(at_2), .data0_2(data_2), .data0_3(data_3),
         .rdata(rdata), .bad(bad), .lost(lost), .heal(heal), .heal_addr(heal_addr), .heal_data(heal_data)
     );
-
-`ifdef FORMAL
-    // All words as they are stored, for proofs of this module.
-    wire [(CW << AW) - 1:0] codes;
-    genvar                  i;
-    generate
-        for (i = 0; i < (1 << AW); i = i + 1) begin : f_words
-            assign codes[i * CW +: CW] = mem[i];
-        end
-    endgenerate
-`endif
 
 endmodule
 

@@ -29,6 +29,7 @@ module cde_ram_direct #(
 );
 
     localparam CW = ECC != 0 ? W + `CDE_ECC_WORD(W) : W;
+    localparam LOW = AW < 4 ? AW : 4;       // bits of an address that tell a read from a word to write back
 
     (* no_rw_check *)
     reg [CW-1:0]  mem [0:(1 << AW) - 1];
@@ -53,7 +54,9 @@ module cde_ram_direct #(
     end
 
     // A corrected word is written back when there is no other write. A word that is written meanwhile is not; nor is
-    // one at the edge of its read, which would have no value.
+    // one at the edge of its read, which would have no value. The address of a read is late: it decides about the write
+    // alone, not about what is encoded, and few of its bits are compared. A word that another read resembles in them
+    // waits until it is read again.
     reg           hit_1, written_2;
     reg [AW-1:0]  raddr_1, heal_addr;
     reg [W-1:0]   heal_data;
@@ -68,13 +71,12 @@ module cde_ram_direct #(
     cde_ecc_syndrome #(.W(W)) sum (.parts(parts_1), .syndrome(syndrome_1));
     cde_ecc_dec #(.W(W), .CW(CW)) dec (.data(q_1[W-1:0]), .syndrome(syndrome_1), .fixed(rdata));
     cde_ecc_check #(.W(W), .CW(CW)) check (.syndrome(syndrome_2), .bad(wrong_2), .lost(hopeless_2));
-    cde_ecc_enc #(.W(W), .CW(CW)) enc (.en(put), .data(clear ? {W{1'b0}} : we ? wdata : heal_data), .code(code));
+    cde_ecc_enc #(.W(W), .CW(CW)) enc (.en(1'b1), .data(clear ? {W{1'b0}} : we ? wdata : heal_data), .code(code));
     cde_mem_report #(.AW(AW)) report (
         .clk(clk), .clear(clear), .wrong(wrong_2), .hopeless(hopeless_2), .at(heal_addr), .bad(bad), .lost(lost)
     );
 
-    // Not at the edge of a read: that would have no value.
-    assign put = clear || we || (heal && heal_addr != raddr);
+    assign put = clear || we || (heal && heal_addr[LOW-1:0] != raddr[LOW-1:0]);
     assign put_addr = clear ? clear_addr : we ? waddr : heal_addr;
     assign put_code = ECC != 0 && flip && we ? code ^ mask : code;
 

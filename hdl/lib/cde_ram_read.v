@@ -18,7 +18,8 @@ module cde_ram_read #(
     input  wire          clk,
     input  wire          clear,
     input  wire [AW-1:0] raddr,
-    input  wire [CW-1:0] q_1,
+    input  wire [W-1:0]  q_1,
+    input  wire [4*`CDE_ECC_SYNDROMES(W)-1:0] parts_1,
 
     input  wire          we0,
     input  wire [AW-1:0] waddr0,
@@ -46,16 +47,14 @@ module cde_ram_read #(
     wire          one0 = v0_1 && at0_1 == raddr;
     wire          two0 = v0_2 && at0_2 == raddr;
     wire [W-1:0]  fixed_1;
-    wire [4*`CDE_ECC_SYNDROMES(W)-1:0] parts_1;
     wire [`CDE_ECC_SYNDROMES(W)-1:0] syndrome_1;
     reg  [`CDE_ECC_SYNDROMES(W)-1:0] syndrome_2;
     reg           written_2;
     wire          wrong_2, hopeless_2;
     wire          after_1 = we0 && waddr0 == raddr_1;
 
-    cde_ecc_parts #(.W(W), .CW(CW)) parities (.code(q_1), .parts(parts_1));
     cde_ecc_syndrome #(.W(W)) sum (.parts(parts_1), .syndrome(syndrome_1));
-    cde_ecc_dec #(.W(W), .CW(CW)) dec (.data(q_1[W-1:0]), .syndrome(syndrome_1), .fixed(fixed_1));
+    cde_ecc_dec #(.W(W), .CW(CW)) dec (.data(q_1), .syndrome(syndrome_1), .fixed(fixed_1));
     cde_ecc_check #(.W(W), .CW(CW)) check (.syndrome(syndrome_2), .bad(wrong_2), .lost(hopeless_2));
 
     wire [W-1:0]  fwd_1 = own0_1 ? data0_1 : one0_1 ? data0_2 : data0_3;

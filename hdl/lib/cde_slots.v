@@ -15,7 +15,8 @@
 module cde_slots #(
     parameter W = 8,    // bits of a word
     parameter AW = 4,   // address bits
-    parameter ECC = 1   // 0: no code
+    parameter ECC = 1,  // 0: no code
+    parameter TELL = 4  // low bits of addresses that tell a read from a word to write back
 ) (
     input  wire                  clk,
     input  wire [`CDE_MEM_W-1:0] mem_i,
@@ -30,6 +31,8 @@ module cde_slots #(
 );
 
     localparam CW = ECC != 0 ? W + `CDE_ECC_WORD(W) : W;
+    localparam LANES = (W + `CDE_ECC_D - 1) / `CDE_ECC_D;
+    localparam LOW = AW < TELL ? AW : TELL;
 
     (* no_rw_check *)
     reg [CW-1:0]  mem [0:(1 << AW) - 1];
@@ -56,28 +59,42 @@ module cde_slots #(
     end
 
     // A corrected word is written back when there is no other write. A word that is written meanwhile is not; nor is
-    // one at the edge of its read, which would have no value.
+    // one at the edge of its read, which would have no value. The address of a read is late: it decides about the write
+    // alone, not about what is encoded, and few of its bits are compared. A word that another read resembles in them
+    // waits until it is read again. Each lane is judged in the cycle before: an OR of few bits decides about the write.
     reg           hit_1, hit_2, written_3;
     reg [AW-1:0]  raddr_1, raddr_2, heal_addr;
     wire [4*`CDE_ECC_SYNDROMES(W)-1:0] parts_1;
     reg  [4*`CDE_ECC_SYNDROMES(W)-1:0] parts_2;
     wire [`CDE_ECC_SYNDROMES(W)-1:0] syndrome_2;
-    reg  [`CDE_ECC_SYNDROMES(W)-1:0] syndrome_3;
     wire [W-1:0]  fixed_2;
-    wire          wrong_3, hopeless_3;
+    wire [LANES-1:0] wrong_2, hopeless_2;            // by lane
+    reg  [LANES-1:0] wrongs_3, hopeless_lanes_3;
+    wire          wrong_3 = wrongs_3 != {LANES{1'b0}};
+    wire          hopeless_3 = hopeless_lanes_3 != {LANES{1'b0}};
     wire          heal = wrong_3 && !hopeless_3 && !written_3;
     wire [CW-1:0] code;
 
     cde_ecc_parts #(.W(W), .CW(CW)) parities (.code(q_1), .parts(parts_1));
     cde_ecc_syndrome #(.W(W)) sum (.parts(parts_2), .syndrome(syndrome_2));
     cde_ecc_dec #(.W(W), .CW(CW)) dec (.data(q_2), .syndrome(syndrome_2), .fixed(fixed_2));
-    cde_ecc_check #(.W(W), .CW(CW)) check (.syndrome(syndrome_3), .bad(wrong_3), .lost(hopeless_3));
-    cde_ecc_enc #(.W(W), .CW(CW)) enc (.en(put), .data(clear ? {W{1'b0}} : we ? wdata : rdata), .code(code));
+    cde_ecc_enc #(.W(W), .CW(CW)) enc (.en(1'b1), .data(clear ? {W{1'b0}} : we ? wdata : rdata), .code(code));
     cde_mem_report #(.AW(AW)) report (
         .clk(clk), .clear(clear), .wrong(wrong_3), .hopeless(hopeless_3), .at(heal_addr), .bad(bad), .lost(lost)
     );
 
-    assign put = clear || we || (heal && heal_addr != raddr);
+    genvar        lane;
+    generate
+        for (lane = 0; lane < LANES; lane = lane + 1) begin : g_check
+            localparam D = lane == LANES - 1 ? W - `CDE_ECC_D * lane : `CDE_ECC_D;
+
+            cde_ecc_check #(.W(D), .CW(ECC != 0 ? D + `CDE_ECC_LANE(D) : D)) check (
+                .syndrome(syndrome_2[`CDE_ECC_R*lane +: `CDE_ECC_R]), .bad(wrong_2[lane]), .lost(hopeless_2[lane])
+            );
+        end
+    endgenerate
+
+    assign put = clear || we || (heal && heal_addr[LOW-1:0] != raddr[LOW-1:0]);
     assign put_addr = clear ? clear_addr : we ? waddr : heal_addr;
     assign put_code = ECC != 0 && flip && we ? code ^ mask : code;
 
@@ -88,7 +105,8 @@ module cde_slots #(
         raddr_2 <= raddr_1;
         parts_2 <= parts_1;
         rdata <= fixed_2;
-        syndrome_3 <= hit_2 ? {`CDE_ECC_SYNDROMES(W){1'b0}} : syndrome_2;
+        wrongs_3 <= hit_2 ? {LANES{1'b0}} : wrong_2;
+        hopeless_lanes_3 <= hit_2 ? {LANES{1'b0}} : hopeless_2;
         written_3 <= clear || (we && waddr == raddr_2);
         heal_addr <= raddr_2;
     end

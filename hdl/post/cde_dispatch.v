@@ -147,7 +147,8 @@ module cde_dispatch #(
     wire [IDX_W-1:0]   at_tags;
     wire [P_W-1:0]     at_reads;
 
-    cde_slots #(.W(514), .AW(AW), .ECC(ECC)) post_ram (
+    // Posts come in a row, so that one bit tells most of those that are read together.
+    cde_slots #(.W(514), .AW(AW), .ECC(ECC), .TELL(1)) post_ram (
         .clk(clk), .mem_i(mem1), .mem_o(mem2), .we(in_acc), .waddr({in_qp, in_slot}), .wdata(in_post),
         .raddr(fetch_slot),
         .rdata({g_kind, g_post})
@@ -201,11 +202,16 @@ module cde_dispatch #(
     reg  [ROOM_LOG2-1:0] q_in, q_out, under_way;   // under way: fetched, not in front
     wire               q_valid = q_in != q_out;
     wire [E_W-1:0]     g_entry;
-    wire [E_W-1:0]     next = q_valid ? queue[q_out] : g_entry;
-    wire [QP_W-1:0]    next_qp = next[E_QP +: QP_W];
+    wire [E_W-1:0]     first = queue[q_out];
+    wire [E_W-1:0]     next = q_valid ? first : g_entry;
+    wire [ROOM_LOG2-1:0] q_second = q_out + R_ONE;
+    wire [QP_W-1:0]    second_qp = queue[q_second][E_QP +: QP_W];
+    reg  [QP_W-1:0]    first_qp;             // of the first in the queue, before it is read
     wire               next_skip = next[E_SKIP];
-    wire               next_stale = back[next_qp] && !next[E_AFTER];
-    wire               next_doomed = stop[next_qp] && !next_skip && !next_stale;
+    // Of both, and chosen then
+    wire               next_stale = q_valid ? back[first_qp] && !first[E_AFTER] : back[g_qp] && !g_after;
+    wire               next_stopped = q_valid ? stop[first_qp] : stop[g_qp];
+    wire               next_doomed = next_stopped && !next_skip && !next_stale;
     reg  [E_W-1:0]     o;
     reg                o_offer, o_sent, o_doomed, o_stale, o_executes, loaded;
     wire               o_skip = o[E_SKIP];
@@ -244,11 +250,13 @@ module cde_dispatch #(
     always @(posedge clk) begin
         queue[q_in] <= g_entry;       // a place is always free
         if (wait_in_queue) q_in <= q_in + R_ONE;
-        if (load && q_valid) q_out <= q_out + R_ONE;
+        if (load && q_valid) q_out <= q_second;
+        if (!q_valid || (load && q_second == q_in)) first_qp <= g_qp;
+        else if (load) first_qp <= second_qp;
         if (free) begin
             o_valid <= load;
             o <= next;
-            o_qp <= next_qp;
+            o_qp <= q_valid ? first_qp : g_qp;
             o_offer <= load && !next_skip && !next_stale && !next_doomed;
             o_stale <= next_stale;
             o_doomed <= load && next_doomed;

@@ -33,7 +33,7 @@ module cde_done #(
     input  wire [QP_W-1:0]   tags_qp,
     input  wire [IDX_W-1:0]  tags,
     input  wire [SQ_LOG2-1:0] tags_newest,   // newest tag, and the index after it and what follows it
-    input  wire [IDX_W-1:0]  tags_next,
+    input  wire [SQ_LOG2:0]  tags_next,
 
     output wire              fail_valid,
     output wire [QP_W-1:0]   fail_qp,
@@ -46,7 +46,7 @@ module cde_done #(
     output wire [QP_W-1:0]   rep_qp,
     output wire [IDX_W-1:0]  rep_total,
     output wire [IDX_W-1:0]  rep_tags,       // remote requests of the QP indicated so far
-    output wire [IDX_W-1:0]  rep_ripe,       // everything below it may retire
+    output wire [SQ_LOG2:0]  rep_ripe,       // below it all may retire; bits that tell full from empty
     output wire              bad_we,         // the failure of a connection: tag and status
     output wire [IDX_W-1:0]  bad_tag,
     output wire [7:0]        bad_status,
@@ -81,7 +81,7 @@ module cde_done #(
         .raddr(look), .rdata(indicated)
     );
 
-    cde_ram #(.W(IDX_W), .AW(QP_W + SQ_LOG2), .ECC(ECC)) ripe_ram (
+    cde_ram #(.W(SQ_LOG2 + 1), .AW(QP_W + SQ_LOG2), .ECC(ECC)) ripe_ram (
         .clk(clk), .mem_i(mem2), .mem_o(mem_o), .we(tags_we), .waddr({tags_qp, tags_newest}), .wdata(tags_next),
         .raddr({look, s_axis_done_tdata[`CDE_DONE_TAG_LSB +: SQ_LOG2]}), .rdata(rep_ripe)
     );

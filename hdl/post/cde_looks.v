@@ -10,7 +10,7 @@
 //          reach no look and no run (also_*; of one QP and cycle move_* counts); askers (ask*); how far a QP has got
 //          (at_*); stop_*: the run of this QP, if it has one, ends; what is fetched, if there is room. Indices are cut
 //          to what tells slots of a queue apart.
-// Latency: move in cycle t, fetched from t + 1, with an early look; else asked in t, fetched from t + 5. One request a
+// Latency: move in cycle t, fetched from t + 1, with an early look; else asked in t, fetched from t + 6. One request a
 //          cycle, any QP.
 `default_nettype none
 `include "cde_mem.vh"
@@ -61,10 +61,29 @@ module cde_looks #(
     localparam [P_W-1:0] ONE = {{(P_W-1){1'b0}}, 1'b1};
     localparam [31:0] LEFT = BURST - 1;      // after the first of a run
 
-    function [NUM_QP-1:0] bit_of;
+    // A QP as one bit of its group and one of its place there
+    localparam L_W = QP_W > 3 ? 3 : QP_W;
+    localparam PLACES = 1 << L_W;
+    localparam GROUPS = NUM_QP / PLACES;
+
+    function [PLACES+GROUPS-1:0] code_of;
         input              en;
         input [QP_W-1:0]   qp;
-        bit_of = en ? {{(NUM_QP-1){1'b0}}, 1'b1} << qp : {NUM_QP{1'b0}};
+        reg   [GROUPS-1:0] group;
+        reg   [PLACES-1:0] place;
+        reg   [QP_W-1:0]   which;
+        begin
+            which = qp >> L_W;
+            group = en ? {{(GROUPS-1){1'b0}}, 1'b1} << which : {GROUPS{1'b0}};
+            place = {{(PLACES-1){1'b0}}, 1'b1} << qp[L_W-1:0];
+            code_of = {group, place};
+        end
+    endfunction
+
+    function [NUM_QP-1:0] bits_of;
+        input [PLACES+GROUPS-1:0] code;
+        integer            k;
+        for (k = 0; k < NUM_QP; k = k + 1) bits_of[k] = code[PLACES + k / PLACES] && code[k % PLACES];
     endfunction
 
     // a + 1 == b, without a carry chain: where the bits differ, all lower ones of a are 1 and of b are 0.
@@ -74,9 +93,31 @@ module cde_looks #(
         follows = (a ^ b) == {a[P_W-2:0] & ~b[P_W-2:0], 1'b1};
     endfunction
 
+    function bit_of;
+        input [PLACES+GROUPS-1:0] code;
+        input [QP_W-1:0]   qp;
+        reg   [GROUPS-1:0] groups;
+        reg   [PLACES-1:0] places;
+        begin
+            {groups, places} = code;
+            groups = groups >> (qp >> L_W);
+            places = places >> qp[L_W-1:0];
+            bit_of = groups[0] && places[0];
+        end
+    endfunction
+
     // ---------------------------------------------------------------- who asks, who is at work
+    // What happens in a cycle is kept as a code and counts in the next one, before anything else is decided.
+    localparam C_W = PLACES + GROUPS;
+    reg  [C_W-1:0]    told_c, asked0_c, asked1_c, asked2_c, again_c, launched_c, ended_c, empty_c;
     reg  [NUM_QP-1:0] want;
     reg  [NUM_QP-1:0] busy;                  // picked, looked at, in line, or its run is under way
+    wire [NUM_QP-1:0] told = bits_of(told_c);        // its bound has moved
+    wire [NUM_QP-1:0] asked = bits_of(asked0_c) | bits_of(asked1_c) | bits_of(asked2_c) | bits_of(again_c);
+    wire [NUM_QP-1:0] done = bits_of(ended_c) | bits_of(empty_c);
+    wire [NUM_QP-1:0] at_work = (busy & ~done) | bits_of(launched_c);
+    wire [NUM_QP-1:0] sets = (told & ~at_work) | asked;
+    reg               nobody;                // no bit of want is set, or someone is offered
     wire [NUM_QP-1:0] pick;                  // one-hot
     wire [QP_W-1:0]   pick_qp;
     wire              pick_any;
@@ -86,22 +127,32 @@ module cde_looks #(
     wire              load = !offer_valid || take;
 
     cde_pick #(.N(NUM_QP), .W(QP_W)) pick_i (
-        .clk(clk), .rst(rst), .asks(want & ~busy), .taken(load), .any(pick_any), .one(pick), .number(pick_qp)
+        .clk(clk), .rst(rst), .next((want | told | asked) & ~at_work), .taken(load), .latest(offer_qp), .any(pick_any),
+        .one(pick), .number(pick_qp)
     );
 
     // ---------------------------------------------------------------- looks
     reg               l1_valid, l2_valid, l3_valid;
     reg               l1_early, l2_early;    // waits for the move
-    reg               l1_met, l2_met;        // its QP was at work, asked, or was about to be at work, when it began
+    reg               l1_met, l2_met;        // its QP was at work, asked, or was about to, when it began or since
     reg  [QP_W-1:0]   l1_qp, l2_qp, l3_qp;
     reg  [2:0]        n_count;               // looks in line
     wire [2:0]        looking = {2'd0, l1_valid} + {2'd0, l2_valid} + {2'd0, l3_valid};
     wire              space = looking + n_count < 3'd4;
     wire              roomy = looking + n_count < 3'd3;      // for a look that begins now, and one more
     wire [QP_W-1:0]   look_qp = offer_valid ? offer_qp : early_qp & {QP_W{early_valid}};
-    wire [NUM_QP-1:0] engaged = want | busy;
     wire              l2_moves = l2_valid && l2_early && move_valid && move_qp == l2_qp;
-    wire              launched = l2_moves && !l2_met && !engaged[move_qp];
+    wire              launched = l2_moves && !l2_met;
+    wire              early_done = bit_of(ended_c, early_qp) || bit_of(empty_c, early_qp);
+    wire              early_asks = want[early_qp] || bit_of(told_c, early_qp) || bit_of(again_c, early_qp) ||
+                                   bit_of(asked0_c, early_qp) || bit_of(asked1_c, early_qp) ||
+                                   bit_of(asked2_c, early_qp);
+    wire              engaged = early_asks || (busy[early_qp] && !early_done) || bit_of(launched_c, early_qp);
+    // A QP that is not at work and does not ask begins to by a move or as it is told to.
+    wire              l0_meets = (move_valid && move_qp == early_qp) || (ask0 && ask0_qp == early_qp) ||
+                                 (ask1 && ask1_qp == early_qp) || (ask2 && ask2_qp == early_qp);
+    wire              l1_meets = (move_valid && move_qp == l1_qp) || (ask0 && ask0_qp == l1_qp) ||
+                                 (ask1 && ask1_qp == l1_qp) || (ask2 && ask2_qp == l1_qp);
     wire [P_W-1:0]    l3_index, l3_bound;
 
     assign take = offer_valid && space;
@@ -135,11 +186,11 @@ module cde_looks #(
     always @(posedge clk) begin
         l1_valid <= space && (offer_valid || early_valid) && !rst;
         l1_early <= !offer_valid;
-        l1_met <= engaged[early_qp] || (l2_moves && l2_qp == early_qp);
+        l1_met <= engaged || l0_meets;
         l1_qp <= look_qp;
         l2_valid <= l1_valid && !rst;
         l2_early <= l1_early;
-        l2_met <= l1_met;
+        l2_met <= l1_met || l1_meets;
         l2_qp <= l1_qp;
         l3_valid <= ((l2_valid && !l2_early) || launched) && !rst;
         l3_qp <= l2_qp;
@@ -150,15 +201,28 @@ module cde_looks #(
     reg  [N_W-1:0]    line [0:3];
     reg  [1:0]        n_in, n_out;
     wire              push, pop;
-    wire [N_W-1:0]    pushed;
+    wire [N_W-1:0]    pushed, pushed_look;
+    reg  [N_W-1:0]    head;                  // line[n_out]
+    wire [1:0]        n_second = n_out + 2'd1;
     reg               n_valid;               // n_count is not 0
     wire [QP_W-1:0]   n_qp;
     wire [P_W-1:0]    n_index, n_bound;
     integer           i;
 
-    assign {n_qp, n_index, n_bound} = line[n_out];
+    function [N_W-1:0] kept_up;
+        input [N_W-1:0]    entry;
+        input              moves;
+        input [QP_W-1:0]   qp;
+        input [P_W-1:0]    to;
+        kept_up = moves && entry[2 * P_W +: QP_W] == qp ? {entry[N_W-1:P_W], to} : entry;
+    endfunction
 
+    assign {n_qp, n_index, n_bound} = head;
+
+    // A run gives way into the line only while another one waits there, so what becomes the first at once is a look.
     always @(posedge clk) begin
+        if (!n_valid || (pop && n_count == 3'd1)) head <= pushed_look;
+        else head <= kept_up(pop ? line[n_second] : head, move_we, move_qp, move_bound);
         for (i = 0; i < 4; i = i + 1)
             if (move_we && line[i][2 * P_W +: QP_W] == move_qp) line[i][P_W-1:0] <= move_bound;
         if (push) begin
@@ -203,7 +267,7 @@ module cde_looks #(
     wire              stopped = stop_valid && f_valid && stop_qp == f_qp;
     wire              gives_way = f_valid && f_spent && others && !room;   // there is time until the next fetch
     wire              again = (gives_way || (fetch && more && yields)) && !stopped;
-    wire              back = fetch && again && !offer_valid && !looks && roomy && want == {NUM_QP{1'b0}};
+    wire              back = fetch && again && !offer_valid && !looks && roomy && nobody;
     wire              ends = (fetch && (!more || yields) && !back) || gives_way || stopped;
     wire              to_line = l3_ready && (f_valid || n_valid || !room);
 
@@ -212,7 +276,8 @@ module cde_looks #(
     assign fetch = (f_valid || n_valid || l3_ready) && room;
     assign push = to_line || back;
     assign pop = !f_valid && n_valid && room;
-    assign pushed = back ? {fetch_qp, next, bound_next} : {l3_qp, l3_index, l3_moves ? move_bound : l3_bound};
+    assign pushed_look = {l3_qp, l3_index, l3_moves ? move_bound : l3_bound};
+    assign pushed = l3_valid ? pushed_look : {fetch_qp, next, bound_next};      // a run gives way when there is no look
 
     // Low from power-up, before any clock edge.
     initial f_valid = 1'b0;
@@ -229,23 +294,26 @@ module cde_looks #(
     end
 
     // ---------------------------------------------------------------- a set wins over a clear, so no request is lost
-    // A move reaches a QP that stays at work; else it asks.
-    wire              leaves = (ends && fetch_qp == move_qp) || (l3_valid && l3_empty && l3_qp == move_qp);
-    wire              move_asks = move_valid && !(busy[move_qp] && !leaves) && !launched;
-
+    // A move has reached a QP that is still at work a cycle later; else the QP asks.
     always @(posedge clk) begin
-        want <= (want & ~(pick & {NUM_QP{load}})) | bit_of(move_asks, move_qp) | bit_of(again && !back, fetch_qp) |
-                bit_of(ask0, ask0_qp) | bit_of(ask1, ask1_qp) | bit_of(ask2, ask2_qp);
-        busy <= (busy & ~bit_of(ends, fetch_qp) & ~bit_of(l3_valid && l3_empty, l3_qp)) | (pick & {NUM_QP{load}}) |
-                bit_of(launched, l2_qp);
-        if (load) begin
-            offer_valid <= pick_any;
-            offer_qp <= pick_qp;
-        end
+        told_c <= code_of(move_valid && !rst, move_qp);
+        asked0_c <= code_of(ask0 && !rst, ask0_qp);
+        asked1_c <= code_of(ask1 && !rst, ask1_qp);
+        asked2_c <= code_of(ask2 && !rst, ask2_qp);
+        again_c <= code_of(again && !back && !rst, fetch_qp);
+        launched_c <= code_of(launched && !rst, l2_qp);
+        ended_c <= code_of(ends && !rst, fetch_qp);
+        empty_c <= code_of(l3_valid && l3_empty && !rst, l3_qp);
+        want <= (want & ~(pick & {NUM_QP{load}})) | sets;
+        busy <= at_work | (pick & {NUM_QP{load}});
+        nobody <= (want | sets) == {NUM_QP{1'b0}};
+        if (load) offer_valid <= pick_any;
+        if (load && pick_any) offer_qp <= pick_qp;
         if (rst) begin
             want <= {NUM_QP{1'b0}};
             busy <= {NUM_QP{1'b0}};
             offer_valid <= 1'b0;
+            offer_qp <= {QP_W{1'b0}};
         end
     end
 

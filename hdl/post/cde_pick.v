@@ -3,9 +3,11 @@
 //
 // Purpose: the first that asks behind the one that was taken two cycles ago or earlier (ISO-04): the place of the
 //          newest has a cycle of its own to become a mask. Who was taken asks no more, so none comes twice in a row
-//          while another one asks.
-// Ports:   asks; taken (what is chosen now is taken); any, one (one-hot) and number of the choice.
-// Latency: combinational from asks.
+//          while another one asks. What each group of at most 8 holds is known before it is chosen: its members, and
+//          whether there are any, come from registers.
+// Ports:   next who asks in the next cycle unless it is taken now, all who ask now among them; taken (what is chosen
+//          now is taken); latest the number of the one that was taken last; any, one (one-hot), number of the choice.
+// Latency: next in cycle t, chosen in t + 1.
 `default_nettype none
 
 module cde_pick #(
@@ -14,11 +16,12 @@ module cde_pick #(
 ) (
     input  wire         clk,
     input  wire         rst,
-    input  wire [N-1:0] asks,
+    input  wire [N-1:0] next,
     input  wire         taken,
+    input  wire [W-1:0] latest,
     output wire         any,
     output wire [N-1:0] one,
-    output reg  [W-1:0] number
+    output wire [W-1:0] number
 );
 
     // Two levels: groups of at most 8, each searched beside the choice of the group; numbers are encoded per group.
@@ -47,46 +50,67 @@ module cde_pick #(
         end
     endfunction
 
-    reg  [W-1:0]    latest;
-    reg  [N-1:0]    behind;
-    wire [N-1:0]    after = asks & behind;
-    wire [NG-1:0]   group_after, group_any;
+    reg  [N-1:0]    asks;
+    reg  [N-1:0]    after;                   // of those, behind the latest
+    wire [N-1:0]    behind = {N{1'b1}} << latest << 1;
+    reg  [NG-1:0]   group_any, group_after;
+    // The choice among those behind the latest, and among all if there is none, stand ready.
     wire            wraps = group_after == {NG{1'b0}};
-    wire [NG-1:0]   group = wraps ? lowest_group(group_any) : lowest_group(group_after);
-    wire [W*NG-1:0] numbers;                 // of the choice of each group, 0 of the others
+    wire [NG-1:0]   group_a = lowest_group(group_after), group_b = lowest_group(group_any);
+    wire [W*NG-1:0] numbers_a, numbers_b;    // of the choice of each group, 0 of the others
+    wire [N-1:0]    mask = next & behind;
 
     assign any = group_any != {NG{1'b0}};
 
     genvar          k;
     generate
         for (k = 0; k < NG; k = k + 1) begin : g_group
-            wire [G-1:0]  first = wraps ? lowest(asks[k*G +: G]) : lowest(after[k*G +: G]);
-            reg  [W-1:0]  first_number;
+            wire [G-1:0]  first_a = lowest(after[k*G +: G]), first_b = lowest(asks[k*G +: G]);
+            wire [G-1:0]  in = next[k*G +: G], in_after = mask[k*G +: G];
+            wire          gives_a = taken && group_a[k], gives_b = taken && group_b[k] && wraps;
+            reg  [W-1:0]  number_a, number_b;
             integer       i;
 
-            assign group_after[k] = |after[k*G +: G];
-            assign group_any[k] = |asks[k*G +: G];
-            assign one[k*G +: G] = first & {G{group[k]}};
-            assign numbers[k*W +: W] = first_number & {W{group[k]}};
+            assign one[k*G +: G] = (first_a & {G{group_a[k]}}) | (first_b & {G{group_b[k] && wraps}});
+            assign numbers_a[k*W +: W] = number_a & {W{group_a[k]}};
+            assign numbers_b[k*W +: W] = number_b & {W{group_b[k]}};
 
             always @* begin
-                first_number = {W{1'b0}};
-                for (i = 0; i < G; i = i + 1) if (first[i]) first_number = first_number | (k[W-1:0] << GW) | i[W-1:0];
+                {number_a, number_b} = {2 * W{1'b0}};
+                for (i = 0; i < G; i = i + 1) begin
+                    if (first_a[i]) number_a = number_a | (k[W-1:0] << GW) | i[W-1:0];
+                    if (first_b[i]) number_b = number_b | (k[W-1:0] << GW) | i[W-1:0];
+                end
+            end
+
+            // Whether anyone of the group is left
+            always @(posedge clk) begin
+                group_any[k] <= gives_a ? (in & ~first_a) != {G{1'b0}} : gives_b ? (in & ~first_b) != {G{1'b0}} :
+                                in != {G{1'b0}};
+                group_after[k] <= gives_a ? (in_after & ~first_a) != {G{1'b0}} :
+                                  gives_b ? (in_after & ~first_b) != {G{1'b0}} : in_after != {G{1'b0}};
+                if (rst) {group_any[k], group_after[k]} <= 2'b00;
             end
         end
     endgenerate
 
+    reg  [W-1:0]    all_a, all_b;
     integer         j;
 
     always @* begin
-        number = {W{1'b0}};
-        for (j = 0; j < NG; j = j + 1) number = number | numbers[j*W +: W];
+        {all_a, all_b} = {2 * W{1'b0}};
+        for (j = 0; j < NG; j = j + 1) begin
+            all_a = all_a | numbers_a[j*W +: W];
+            all_b = all_b | numbers_b[j*W +: W];
+        end
     end
 
+    assign number = wraps ? all_b : all_a;
+
     always @(posedge clk) begin
-        if (taken && any) latest <= number;
-        behind <= {N{1'b1}} << latest << 1;
-        if (rst) latest <= {W{1'b0}};
+        asks <= next & ~(one & {N{taken}});
+        after <= mask & ~(one & {N{taken}});
+        if (rst) {asks, after} <= {2 * N{1'b0}};
     end
 
 endmodule

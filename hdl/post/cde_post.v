@@ -101,7 +101,6 @@ module cde_post #(
 
     localparam TICK_W = 18;                        // a limit has 16 bits; see since_next
     localparam [TICK_W-1:0] OLD = {{(TICK_W-17){1'b0}}, 17'h10000};
-    localparam [31:0] PRESCALE = MOD_TICK - 1;
     localparam [IDX_W-1:0] ONE = {{(IDX_W-1){1'b0}}, 1'b1};
     // State of a QP: what it is, its indices, and since when it holds something.
     localparam ST_STATE = 0, ST_TAIL = 4, ST_RELEASED = ST_TAIL + IDX_W, ST_SINCE = ST_RELEASED + IDX_W,
@@ -109,82 +108,57 @@ module cde_post #(
     localparam SET_W = `CDE_QP_POST_W;
 
     // ---------------------------------------------------------------- time, and whose age is looked at
-    reg  [15:0]       prescale;
-    reg  [TICK_W-1:0] now;
-    reg  [QP_W-1:0]   scan;
-    reg  [5:0]        patience;
-    reg  [NUM_QP-1:0] holding;                      // holds something
-    reg  [NUM_QP-1:0] aging;                        // and has an age limit
-    reg  [2:0]        swept;
-    // This round looks at those without a limit, too; one does so in 2^15 ticks (since_next).
-    reg               sweep;
-    wire              age_wanted = (sweep ? holding[scan] : aging[scan]) && !init;
-    wire              age_now = age_wanted && !op_valid && (patience == 6'd0 || !post_valid || rq_hold);
+    wire              step, step_holds, age_now, age_first, tick;
+    wire [QP_W-1:0]   age_qp;
+    wire [TICK_W-1:0] now;
     wire              post_go = post_valid && post_ready;
+    reg  [QP_W-1:0]   c_qp;
+    reg               c_limited;
 
-    assign post_ready = !op_valid && !rq_hold && !init && !(age_wanted && patience == 6'd0);
+    assign post_ready = !op_valid && !rq_hold && !init && !age_first;
 
-    always @(posedge clk) begin
-        prescale <= prescale == PRESCALE[15:0] ? 16'd0 : prescale + 16'd1;
-        if (prescale == PRESCALE[15:0]) now <= now + 1'b1;
-        if (!age_wanted || age_now) begin
-            scan <= scan + 1'b1;
-            patience <= 6'd60;
-            if (&scan) begin
-                sweep <= now[TICK_W-1 -: 3] != swept;
-                swept <= now[TICK_W-1 -: 3];
-            end
-        end else if (patience != 6'd0) patience <= patience - 6'd1;
-        if (rst) begin
-            prescale <= 16'd0;
-            now <= {TICK_W{1'b0}};
-            scan <= {QP_W{1'b0}};
-            patience <= 6'd60;
-            sweep <= 1'b0;
-            swept <= 3'd0;
-        end
-    end
+    cde_post_age #(.NUM_QP(NUM_QP), .QP_W(QP_W), .TICK_W(TICK_W), .MOD_TICK(MOD_TICK)) age_i (
+        .clk(clk), .rst(rst), .init(init), .step(step), .step_qp(c_qp), .step_holds(step_holds),
+        .step_limited(c_limited), .op(op_valid), .posts(post_valid && !rq_hold), .look(age_now), .look_qp(age_qp),
+        .first(age_first), .now(now), .tick(tick)
+    );
 
     // ---------------------------------------------------------------- stage A: whose settings
     wire [15:0]      post_qp = post_data[`CDE_POST_QP_LSB +: 16];
-    wire [QP_W-1:0]  a_qp = op_valid ? op_qp : age_now ? scan : post_qp[QP_W-1:0];
-    wire [7:0]       a_verb_cause;
-    wire [`CDE_VERB_W-1:0]      a_verb;
-
-    cde_verb verb_i (
-        .post(post_data), .cause(a_verb_cause), .kind(a_verb[`CDE_VERB_KIND +: 2]),
-        .result_type(a_verb[`CDE_VERB_TYPE +: 16]), .bytes(a_verb[`CDE_VERB_BYTES +: 32])
-    );
+    wire [QP_W-1:0]  a_qp = op_valid ? op_qp : age_now ? age_qp : post_qp[QP_W-1:0];
 
     // B: settings known, credit asked for. S: the state is read. C: decided.
     reg              b_post, s_post, t_post, r_post, c_post;
     reg              b_op, s_op, t_op, r_op, c_op;
-    reg [3:0]        b_code, s_code, t_code, r_code, c_code, b_target, s_target, t_target, r_target, c_target;
-    reg [QP_W-1:0]   b_qp, s_qp, t_qp, r_qp, c_qp;
+    reg [3:0]        b_code, s_code, t_code, r_code, c_code, b_target, s_target, t_target, r_target;
+    reg [QP_W-1:0]   b_qp, s_qp, t_qp, r_qp;
     reg              b_empty, s_empty, t_empty, r_empty, c_empty;
     reg              b_far, s_far, t_far, r_far, c_far;     // QP number out of range
-    reg [PAGE_W-1:0] b_page, s_page, t_page, r_page, c_page;
+    reg [PAGE_W-1:0] b_page, s_page, t_page, r_page;
     reg [511:0]      b_data, s_data, t_data, r_data, c_data;
-    reg [7:0]        b_cause, s_cause, t_cause, r_cause, c_cause;
-    reg [`CDE_VERB_W-1:0]       b_verb, s_verb, t_verb, r_verb, c_verb;
+    wire [7:0]       c_cause;
+    wire [`CDE_VERB_W-1:0] c_verb;
+
+    cde_verb verb_i (
+        .clk(clk), .post(b_data), .cause(c_cause), .kind(c_verb[`CDE_VERB_KIND +: 2]),
+        .result_type(c_verb[`CDE_VERB_TYPE +: 16]), .bytes(c_verb[`CDE_VERB_BYTES +: 32])
+    );
 
     always @(posedge clk) begin
         {b_post, s_post, t_post, r_post, c_post} <= rst ? 5'd0 : {post_go, b_post, s_post, t_post, r_post};
         {b_op, s_op, t_op, r_op, c_op} <= rst ? 5'd0 : {op_valid || age_now, b_op, s_op, t_op, r_op};
         {b_code, s_code, t_code, r_code, c_code} <= {op_valid ? op_code : OP_AGE, b_code, s_code, t_code, r_code};
-        {b_target, s_target, t_target, r_target, c_target} <= {op_target, b_target, s_target, t_target, r_target};
+        {b_target, s_target, t_target, r_target} <= {op_target, b_target, s_target, t_target};
         {b_qp, s_qp, t_qp, r_qp, c_qp} <= {a_qp, b_qp, s_qp, t_qp, r_qp};
         {b_empty, s_empty, t_empty, r_empty, c_empty} <= {op_empty, b_empty, s_empty, t_empty, r_empty};
         {b_far, s_far, t_far, r_far, c_far} <= {(post_qp >> QP_W) != 16'd0, b_far, s_far, t_far, r_far};
-        {b_page, s_page, t_page, r_page, c_page} <= {post_page, b_page, s_page, t_page, r_page};
+        {b_page, s_page, t_page, r_page} <= {post_page, b_page, s_page, t_page};
         {b_data, s_data, t_data, r_data, c_data} <= {post_data, b_data, s_data, t_data, r_data};
-        {b_cause, s_cause, t_cause, r_cause, c_cause} <= {a_verb_cause, b_cause, s_cause, t_cause, r_cause};
-        {b_verb, s_verb, t_verb, r_verb, c_verb} <= {a_verb, b_verb, s_verb, t_verb, r_verb};
     end
 
     // ---------------------------------------------------------------- stages B and S: settings known, state is read
     wire [SET_W-1:0] b_set;
-    reg  [SET_W-1:CQ_W] s_set, t_set, r_set, c_set;
+    reg  [SET_W-1:CQ_W] s_set, t_set, r_set;
 
     cde_ram #(.W(SET_W), .AW(QP_W), .ECC(ECC)) settings_ram (
         .clk(clk), .mem_i(mem_i), .mem_o(mem1), .we(set_we), .waddr(set_qp), .wdata(set_data), .raddr(a_qp),
@@ -195,7 +169,7 @@ module cde_post #(
     assign rq_cq = b_set[`CDE_QP_POST_CQ +: CQ_W];
 
     wire [ST_W-1:0]  st, st_next;
-    wire             step = c_post || c_op;
+    assign step = c_post || c_op;
     wire [IDX_W-1:0] retired;
 
     cde_ctx #(.W(ST_W), .AW(QP_W), .ECC(ECC)) state_ram (
@@ -207,25 +181,51 @@ module cde_post #(
         .rdata(retired)
     );
 
-    always @(posedge clk) {s_set, t_set, r_set, c_set} <= {b_set[SET_W-1:CQ_W], s_set, t_set, r_set};
+    // What settings and step alone tell of the decision
+    localparam L_W = SQ_LOG2 + 1;            // bits of an index that tell a full queue from an empty one
+    wire [15:0]       r_mark = r_set[`CDE_QP_POST_WATERMARK +: 16] - 16'd1;      // of none: 65,535, which is never held
+    wire [15:0]       r_age = r_set[`CDE_QP_POST_AGE +: 16];
+    wire [TICK_W:0]   oldest = {now, tick} + {~{{(TICK_W-16){1'b0}}, r_age}, tick};      // the next now - r_age - 1
+    reg               c_own, c_marks, c_ages;
+    reg  [L_W-1:0]    c_depth, c_mark;
+    reg  [TICK_W-1:0] c_oldest;              // what is held since then or before is too old
+
+    always @(posedge clk) begin
+        {s_set, t_set, r_set} <= {b_set[SET_W-1:CQ_W], s_set, t_set};
+        c_own <= !r_far && r_set[`CDE_QP_POST_PAGE +: PAGE_W] == r_page;
+        c_depth <= r_set[`CDE_QP_POST_DEPTH +: L_W];
+        c_marks <= r_mark >> SQ_LOG2 == 16'd0;
+        c_mark <= r_mark[L_W-1:0];
+        c_limited <= r_age != 16'd0;
+        c_ages <= r_op && r_code == OP_AGE && r_age != 16'd0;
+        c_oldest <= oldest[TICK_W:1];
+    end
 
     // ---------------------------------------------------------------- stage C: the decision
+    // Of two indices of a queue the lower bits tell how far apart they are.
     wire [3:0]        state = st[ST_STATE +: 4];
     wire [IDX_W-1:0]  tail = st[ST_TAIL +: IDX_W];
     wire [IDX_W-1:0]  released = st[ST_RELEASED +: IDX_W];
     wire [TICK_W-1:0] since = st[ST_SINCE +: TICK_W];
-    wire [PAGE_W-1:0] set_page = c_set[`CDE_QP_POST_PAGE +: PAGE_W];
-    wire [IDX_W:0]    depth = {{(IDX_W-SQ_LOG2){1'b0}}, c_set[`CDE_QP_POST_DEPTH +: SQ_LOG2 + 1]};
-    wire [15:0]       watermark = c_set[`CDE_QP_POST_WATERMARK +: 16];
-    wire [15:0]       age = c_set[`CDE_QP_POST_AGE +: 16];
+    wire [L_W-1:0]    tail_low = tail[L_W-1:0];
+
+    // a + b == c, without a carry chain: each bit of the sum is right if the carry into it is.
+    function is_sum;
+        input [L_W-1:0] a;
+        input [L_W-1:0] b;
+        input [L_W-1:0] c;
+        reg   [L_W-1:0] carry;
+        begin
+            carry = (a & b) | ((a | b) & ~c);
+            is_sum = (a ^ b ^ c) == carry << 1;
+        end
+    endfunction
 
     wire connected = state == `CDE_QPS_CONNECTED;
-    wire pending = state == `CDE_QPS_DISCONNECT_PENDING;
     wire live = state != `CDE_QPS_FREE && state != `CDE_QPS_DESTROYING;
-    wire mine = !c_far && live && set_page == c_page;
-    wire [IDX_W-1:0]  used = tail - retired;
-    wire fits = {1'b0, used} != depth;
-    wire empty = tail == retired && c_empty;
+    wire mine = c_own && live;
+    wire fits = !is_sum(retired[L_W-1:0], c_depth, tail_low);
+    wire empty = tail_low == retired[L_W-1:0] && c_empty;
     wire no_fault = mine && !removed && c_cause == 8'h00 && connected && fits;
     wire accept = c_post && no_fault && !gr_dead && gr_room;
 
@@ -246,69 +246,36 @@ module cde_post #(
         else cause = 8'h00;
     end
 
-    wire [IDX_W-1:0]  tail_next = accept ? tail + ONE : tail;
-    wire [IDX_W-1:0]  held = tail - released;
-    wire [IDX_W-1:0]  held_next = held + ONE;
-    wire              holds = held != {IDX_W{1'b0}};
-    wire [16:0]       held_16 = {{(17-IDX_W){1'b0}}, held_next};
-    wire              mark = watermark != 16'd0 && held_16 >= {1'b0, watermark};
+    wire [IDX_W-1:0]  tail_more = tail + ONE;
+    wire [IDX_W-1:0]  tail_next = accept ? tail_more : tail;
+    wire [L_W-1:0]    held = tail_low - released[L_W-1:0];
+    wire              holds = tail_low != released[L_W-1:0];
+    wire              mark = c_marks && held >= c_mark;
     wire              terminates = accept && (!c_data[`CDE_POST_DEFER_LSB] || mark);
     wire              fails = c_post && mine && !accept && holds;
     wire [TICK_W-1:0] elapsed = now - since;
-    wire              aged = c_op && c_code == OP_AGE && holds && age != 16'd0 && elapsed > {{(TICK_W-16){1'b0}}, age};
+    wire [TICK_W-1:0] beyond = c_oldest - since;     // negative: younger than its limit
+    wire              unused_low = &{1'b0, beyond, elapsed, oldest[0]};
+    wire              aged = c_ages && holds && beyond[TICK_W-1:16] != {(TICK_W-16){1'b1}};
     wire              release_now = terminates || fails || aged;
 
-    // Steps of the state
-    reg [3:0] state_next;
-    reg [7:0] result;
+    wire [3:0] state_next;
+    wire [7:0] result;
+    wire       changes, leaves, next_up, next_open, freed, destroyed;
 
-    always @* begin
-        state_next = state;
-        result = `CDE_RES_OK;
-        if (c_op) begin
-            case (c_code)
-                OP_CREATE: state_next = `CDE_QPS_IDLE;
-                OP_CONNECT: begin
-                    if (state == `CDE_QPS_IDLE) state_next = `CDE_QPS_CONNECTED;
-                    else result = `CDE_RES_BAD_STATE;
-                end
-                OP_SET: begin
-                    if (c_target == `CDE_QPS_DISCONNECT_PENDING && connected) state_next = c_target;
-                    else if (c_target == `CDE_QPS_DISCONNECTED && (connected || pending)) state_next = c_target;
-                    else if (c_target == `CDE_QPS_IDLE && (state == `CDE_QPS_DISCONNECTED ||
-                        state == `CDE_QPS_ERROR)) begin
-                        if (empty) state_next = c_target;
-                        else result = `CDE_RES_BUSY;
-                    end else result = `CDE_RES_BAD_STATE;
-                end
-                OP_FLUSH: begin
-                    if (connected || pending) state_next = `CDE_QPS_ERROR;
-                    else if (state != `CDE_QPS_ERROR && state != `CDE_QPS_DISCONNECTED) result = `CDE_RES_BAD_STATE;
-                end
-                OP_DESTROY: begin
-                    state_next = empty ? `CDE_QPS_FREE : `CDE_QPS_DESTROYING;
-                    result = empty ? `CDE_RES_OK : `CDE_RES_PENDING;
-                end
-                OP_CONN: if (connected || pending) state_next = `CDE_QPS_DISCONNECTED;
-                OP_FAIL: if (connected || pending) state_next = `CDE_QPS_ERROR;
-                default: state_next = state;
-            endcase
-        end
-    end
+    cde_qp_state state_i (
+        .clk(clk), .en(r_op), .code(r_code), .target(r_target), .state(state), .empty(empty), .next(state_next),
+        .changes(changes), .leaves(leaves), .fresh(fresh), .next_up(next_up), .next_open(next_open), .closes(closes),
+        .freed(freed), .destroyed(destroyed), .result(result)
+    );
 
-    wire changes = c_op && state_next != state;
-    wire leaves = connected && changes;
-    wire [IDX_W-1:0] released_next = release_now || leaves ? tail_next : released;
+    wire [IDX_W-1:0] released_next = terminates ? tail_more : fails || aged || leaves ? tail : released;
     // What is too old for every limit stays just that old, so that the time never goes round: each QP that holds
     // something is looked at within 2^17 ticks, since a round of the scan takes at most 64 * NUM_QP cycles.
     wire              old = elapsed[TICK_W-1:16] != {(TICK_W-16){1'b0}};
     wire [TICK_W-1:0] since_next = !holds ? now : old ? now - OLD : since;
 
-    wire next_up = state_next == `CDE_QPS_CONNECTED || state_next == `CDE_QPS_DISCONNECT_PENDING;
-    wire next_open = next_up || state_next == `CDE_QPS_IDLE;
-
-    assign fresh = c_op && c_code == OP_CONNECT && changes;
-    assign closes = changes && !next_open && (connected || pending || state == `CDE_QPS_IDLE);
+    assign step_holds = (accept || holds) && !release_now && !leaves;
     assign st_next[ST_STATE +: 4] = state_next;
     assign st_next[ST_TAIL +: IDX_W] = tail_next;
     assign st_next[ST_RELEASED +: IDX_W] = released_next;
@@ -347,13 +314,11 @@ module cde_post #(
     // Low from power-up, before any clock edge.
     initial trace_valid = 1'b0;
     always @(posedge clk) begin
-        if (step) holding[c_qp] <= tail_next != released_next;
-        if (step) aging[c_qp] <= tail_next != released_next && age != 16'd0;
         if (fresh) stop[c_qp] <= 1'b0;
         if (leaves) stop[c_qp] <= 1'b1;
         if (changes) begin
-            qp_known[c_qp] <= state_next != `CDE_QPS_FREE;
-            qp_live[c_qp] <= state_next != `CDE_QPS_FREE && state_next != `CDE_QPS_DESTROYING;
+            qp_known[c_qp] <= !freed;
+            qp_live[c_qp] <= !destroyed;
             qp_open[c_qp] <= next_open;
             qp_up[c_qp] <= next_up;
         end
@@ -381,8 +346,6 @@ module cde_post #(
         trace_data[`CDE_TRACE_OLD_LSB +: 96] <= shown(state, tail, released, retired);
         trace_data[`CDE_TRACE_NEW_LSB +: 96] <= shown(state_next, tail_next, released_next, retired);
         if (rst) begin
-            holding <= {NUM_QP{1'b0}};
-            aging <= {NUM_QP{1'b0}};
             stop <= {NUM_QP{1'b0}};
             qp_known <= {NUM_QP{1'b0}};
             qp_live <= {NUM_QP{1'b0}};

@@ -160,7 +160,8 @@ module cde_posting #(
     wire [IDX_W-1:0] ind_next, ind_tags;
     wire fail_valid, seen_valid, rep_we, bad_we;
     wire [QP_W-1:0] fail_qp, seen_qp, rep_qp;
-    wire [IDX_W-1:0] rep_total, rep_tags, rep_ripe, bad_tag;
+    wire [IDX_W-1:0] rep_total, rep_tags, bad_tag;
+    wire [SQ_LOG2:0] rep_ripe;
     wire [7:0] bad_status;
 
     cde_post #(
@@ -213,7 +214,7 @@ module cde_posting #(
         .s_axis_done_tdata(s_axis_done_tdata), .s_axis_done_tvalid(s_axis_done_tvalid),
         .s_axis_done_tready(s_axis_done_tready),
         .tags_we(ind_valid), .tags_qp(ind_qp), .tags(ind_tags), .tags_newest(ind_tag),
-        .tags_next(ind_next),
+        .tags_next(ind_next[SQ_LOG2:0]),
         .fail_valid(fail_valid), .fail_qp(fail_qp), .fresh(fresh), .fresh_qp(acc_qp),
         .seen_valid(seen_valid), .seen_qp(seen_qp), .rep_we(rep_we), .rep_qp(rep_qp), .rep_total(rep_total),
         .rep_tags(rep_tags),

@@ -102,22 +102,24 @@ module cde_qp_ctrl #(
 
     localparam [3:0] IDLE = 4'd0, LOOK = 4'd1, LOOK_WAIT = 4'd2, SEND_CQ = 4'd3, RECV_CQ = 4'd4, CHECK = 4'd5,
                      SETTINGS = 4'd6, ACT = 4'd7, ACT_WAIT = 4'd8, COUNT_SEND = 4'd9, COUNT_RECV = 4'd10,
-                     FINISH = 4'd11, SETTLE = 4'd12;
+                     FINISH = 4'd11, SETTLE = 4'd12, JUDGE = 4'd13;
     localparam [31:0] SLOTS = 32'd1 << SQ_LOG2, RECV_SLOTS = 32'd1 << RQ_LOG2;
     wire [31:0] arg0, arg1, arg2, arg3, arg4, arg5, arg6, arg7;
     assign {arg7, arg6, arg5, arg4, arg3, arg2, arg1, arg0} = qc_args;
     localparam OUT0 = 0, OUT1 = 32, OUT2 = 64, OUT3 = 96, OUT4 = 128, OUT5 = 160, OUT6 = 192, OUT7 = 224;
     localparam FLAG = `CDE_QP_RECV_FLAG_LSB;
 
-    wire c_create = qc_command == `CDE_CMD_CREATE_QP, c_modify = qc_command == `CDE_CMD_MODIFY_QP;
-    wire c_connect = qc_command == `CDE_CMD_CONNECT_QP, c_set = qc_command == `CDE_CMD_SET_QP_STATE;
-    wire c_flush = qc_command == `CDE_CMD_FLUSH_QP, c_query = qc_command == `CDE_CMD_QUERY_QP;
-    wire c_destroy = qc_command == `CDE_CMD_DESTROY_QP;
-    wire known = c_create || c_modify || c_connect || c_set || c_flush || c_query || c_destroy;
+    reg  known, c_create, c_modify, c_connect, c_set, c_flush, c_query, c_destroy;   // a cycle after the begin of it
+    wire [6:0] commands = {
+        qc_command == `CDE_CMD_CREATE_QP, qc_command == `CDE_CMD_MODIFY_QP, qc_command == `CDE_CMD_CONNECT_QP,
+        qc_command == `CDE_CMD_SET_QP_STATE, qc_command == `CDE_CMD_FLUSH_QP, qc_command == `CDE_CMD_QUERY_QP,
+        qc_command == `CDE_CMD_DESTROY_QP};
     wire [QP_W-1:0] qp = arg0[QP_W-1:0];
-
+    always @(posedge clk) {known, c_create, c_modify, c_connect, c_set, c_flush, c_query, c_destroy} <= {
+        commands != 7'd0, commands};
     reg [3:0] state, qp_state;
-    reg       peeked, phase, cmd_asks;
+    reg       peeked, cmd_asks, keep;
+    reg [1:0] phase;
 
     // ---------------------------------------------------------------- what is known of QPs and CQs
     wire shared = arg7[`CDE_QP_RECV_SHARED_LSB], guarded = arg7[`CDE_QP_RECV_GUARDED_LSB];
@@ -152,8 +154,8 @@ module cde_qp_ctrl #(
     wire [IDX_W-1:0] indicated;
     wire settings = state == SETTINGS;
 
-    cde_ram_direct #(.W(INFO_W), .AW(QP_W), .ECC(ECC)) info_ram (
-        .clk(clk), .mem_i(mem_i), .mem_o(mem1), .we(settings || peer_we), .waddr(qp), .wdata(info_next), .raddr(qp),
+    cde_slots #(.W(INFO_W), .AW(QP_W), .ECC(ECC)) info_ram (        // needed after the look of a command at least
+        .clk(clk), .mem_i(mem_i), .mem_o(mem1), .we(keep), .waddr(qp), .wdata(info_next), .raddr(qp),
         .rdata(info)
     );
 
@@ -172,7 +174,11 @@ module cde_qp_ctrl #(
     wire [QP_W+1:0] users;
     wire            cq_alive;
     wire [PAGE_W-1:0] cq_page;
-    wire            count = (state == COUNT_SEND || state == COUNT_RECV) && phase;
+    wire            count = (state == COUNT_SEND || state == COUNT_RECV) && phase == 2'd2;
+    wire [15:0]     judged = state == JUDGE ? recv_cq : send_cq;
+    reg             seen_alive;
+    reg  [15:0]     seen_page;
+    reg  [QP_W+1:0] seen_users;
 
     cde_ram #(.W(1 + PAGE_W), .AW(CQ_W), .ECC(ECC)) cq_ram (
         .clk(clk), .mem_i(mem2), .mem_o(mem3), .we(cqi_we), .waddr(cqi_cq), .wdata({cqi_alive, cqi_page}),
@@ -181,11 +187,12 @@ module cde_qp_ctrl #(
 
     cde_ram #(.W(QP_W + 2), .AW(CQ_W), .ECC(ECC)) users_ram (
         .clk(clk), .mem_i(mem3), .mem_o(mem_o), .we(count), .waddr(seen_cq),
-        .wdata(c_create ? users + 1'b1 : users - 1'b1), .raddr(look_cq), .rdata(users)
+        .wdata(c_create ? seen_users + 1'b1 : seen_users - 1'b1), .raddr(look_cq), .rdata(users)
     );
 
     assign cqi_used = users != {(QP_W + 2){1'b0}};
-    always @(posedge clk) seen_cq <= look_cq;
+    always @(posedge clk) {keep, seen_cq, seen_alive, seen_page, seen_users} <= {settings || peer_we, look_cq, cq_alive,
+        {{(16-PAGE_W){1'b0}}, cq_page}, users};
 
     // ---------------------------- checks, in the order of interfaces.md and posting.md
     reg  no_cq, bad_page;
@@ -306,15 +313,19 @@ module cde_qp_ctrl #(
     // ---------------------------------------------------------------- commands
     always @(posedge clk) begin
         qc_done <= 1'b0;
-        phase <= !phase;
+        phase <= phase == 2'd2 ? 2'd0 : phase + 2'd1;
         conn_pause <= conn_asks && conn_take ? 2'd3 : conn_pause != 2'd0 ? conn_pause - 2'd1 : 2'd0;
+        if (state == JUDGE || (state == RECV_CQ && !peeked)) begin
+            no_cq <= (state == JUDGE && no_cq) || judged >> CQ_W != 16'd0 || !seen_alive;
+            bad_page <= (state == JUDGE && bad_page) || {16'd0, new_page} >= NUM_PAGES || seen_page != new_page;
+        end
         case (state)
             IDLE: if (qc_start) begin
                 qc_result <= `CDE_RES_OK;
                 qc_outs <= 256'd0;
                 peeked <= 1'b0;
                 state <= LOOK;
-                cmd_asks <= known && !far;
+                cmd_asks <= commands != 7'd0 && !far;
             end
             LOOK: if (!cmd_asks) state <= SEND_CQ;
                   else if (cmd_step) begin
@@ -325,21 +336,10 @@ module cde_qp_ctrl #(
                 qp_state <= opr_new;
                 state <= SEND_CQ;
             end
-            // An answer of the CQ memory belongs to the cycle before: two cycles a look.
-            SEND_CQ: begin
-                peeked <= !peeked;
-                no_cq <= send_cq >> CQ_W != 16'd0 || !cq_alive;
-                bad_page <= {16'd0, new_page} >= NUM_PAGES || {{(16-PAGE_W){1'b0}}, cq_page} != new_page;
-                if (peeked) state <= RECV_CQ;
-            end
-            RECV_CQ: begin
-                peeked <= !peeked;
-                if (peeked) begin
-                    no_cq <= no_cq || recv_cq >> CQ_W != 16'd0 || !cq_alive;
-                    bad_page <= bad_page || {{(16-PAGE_W){1'b0}}, cq_page} != new_page;
-                    state <= CHECK;
-                end
-            end
+            // The registered answer of the CQ memory belongs to the cycle before last: it is judged in the state after.
+            SEND_CQ: {peeked, state} <= {!peeked, peeked ? RECV_CQ : SEND_CQ};
+            RECV_CQ: {peeked, state} <= {!peeked, peeked ? JUDGE : RECV_CQ};
+            JUDGE: state <= CHECK;
             CHECK: begin
                 qc_result <= verdict;
                 state <= verdict != `CDE_RES_OK ? FINISH : c_create || c_modify ? SETTINGS : ACT;
@@ -359,7 +359,7 @@ module cde_qp_ctrl #(
             end
             ACT_WAIT: if (cmd_result) begin
                 qc_result <= opr_result;
-                phase <= 1'b0;
+                phase <= 2'd0;
                 state <= c_create || (c_destroy && opr_result == `CDE_RES_OK) ? COUNT_SEND : FINISH;
                 if (c_query) begin
                     qc_outs[OUT0 + `CDE_QP_STATE_STATE_LSB +: 4] <= opr_new;
@@ -381,8 +381,8 @@ module cde_qp_ctrl #(
                     qc_outs[OUT7 + FLAG +: 5] <= {flag[2], 1'b0, flag[1:0], 1'b0};
                 end
             end
-            COUNT_SEND: if (phase) state <= COUNT_RECV;
-            COUNT_RECV: if (phase) state <= SETTLE;
+            COUNT_SEND: if (count) state <= COUNT_RECV;
+            COUNT_RECV: if (count) state <= SETTLE;
             SETTLE: state <= FINISH;
             FINISH: {qc_done, state} <= {1'b1, IDLE};
             default: state <= IDLE;
@@ -391,7 +391,7 @@ module cde_qp_ctrl #(
             state <= IDLE;
             qc_outs <= 256'd0;
             qc_done <= 1'b0;
-            {cmd_asks, phase, conn_pause} <= 4'd0;
+            {cmd_asks, phase, conn_pause} <= 5'd0;
         end
     end
 

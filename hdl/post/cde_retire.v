@@ -55,7 +55,7 @@ module cde_retire #(
     input  wire [QP_W-1:0]   rep_qp,
     input  wire [IDX_W-1:0]  rep_total,
     input  wire [IDX_W-1:0]  rep_tags,       // remote requests of the QP indicated so far
-    input  wire [IDX_W-1:0]  rep_ripe,
+    input  wire [SQ_LOG2:0]  rep_ripe,
     input  wire              bad_we,
     input  wire [IDX_W-1:0]  bad_tag,
     input  wire [7:0]        bad_status,
@@ -101,7 +101,7 @@ module cde_retire #(
     localparam [ROOM_LOG2-1:0] R_ONE = {{(ROOM_LOG2-1){1'b0}}, 1'b1};
     localparam [31:0] MOST = AHEAD;
 
-    wire             unused_bits = &{1'b0, ind_next, rep_ripe};      // those of a whole index
+    wire             unused_bits = &{1'b0, ind_next};        // those of a whole index
 
     // ---------------------------------------------------------------- posts and reports, a cycle later
     reg              in_acc, in_rep, in_bad;
@@ -116,7 +116,7 @@ module cde_retire #(
         {in_acc, in_rep, in_bad} <= {acc_valid, rep_we, bad_we} & {3{!rst}};
         in_slot <= {acc_qp, acc_slot};
         in_post <= {acc_unkeys, acc_key, acc_silent, acc_verb, acc_context};
-        {in_rep_qp, in_ripe, in_total, in_tags} <= {rep_qp, rep_ripe[P_W-1:0], rep_total, rep_tags};
+        {in_rep_qp, in_ripe, in_total, in_tags} <= {rep_qp, rep_ripe, rep_total, rep_tags};
         {in_bad_tag, in_bad_status} <= {bad_tag, bad_status};
     end
 
@@ -183,7 +183,8 @@ module cde_retire #(
     reg              g_bad;                  // a request of this connection has a failing report
     reg [NUM_QP-1:0] failed;                 // a request of this connection has failed
 
-    cde_slots #(.W(98 + `CDE_VERB_W), .AW(AW), .ECC(ECC)) request_ram (
+    // Requests come in a row, so that one bit tells most of those that are read together.
+    cde_slots #(.W(98 + `CDE_VERB_W), .AW(AW), .ECC(ECC), .TELL(1)) request_ram (
         .clk(clk), .mem_i(mem1), .mem_o(mem2), .we(in_acc), .waddr(in_slot), .wdata(in_post), .raddr(fetch_slot),
         .rdata({g_unkeys, g_key, g_silent, g_verb, g_context})
     );
@@ -217,19 +218,25 @@ module cde_retire #(
         .rdata({g_bad_tag, g_bad_status})
     );
 
-    wire             broke = g_remote && g_bad && g_tags == g_bad_tag;
+    // Until the first failure a tag is that of the failing report or one of the queue before it, so few bits tell. What
+    // fails is known without the status, and so is whether one before has failed.
+    wire             broke = g_remote && g_bad && g_tags[P_W-1:0] == g_bad_tag[P_W-1:0];
+    wire             unused_tag = &{1'b0, g_bad_tag};
+    wire             faulty = !g_done || (g_local ? g_outcome != 8'h00 : broke && g_bad_status != 8'h00);
+    wire             fails = g_valid && faulty;
+    reg              g_failed;
+    wire             g_good = !g_failed && !faulty;
     wire [7:0]       told = !g_done ? `CDE_CQESTATUS_CANCELED : g_local ? g_outcome : broke ? g_bad_status : 8'h00;
-    wire             g_failed = failed[g_qp];
     wire [7:0]       g_status = g_failed ? `CDE_CQESTATUS_CANCELED : told;
     // A Read that invalidates its sink has succeeded when that has.
-    wire             unkeys = g_guard && g_unkeys && g_status == 8'h00;
+    wire             unkeys = g_guard && g_unkeys && g_good;
 
     // ---------------------------------------------------------------- the queue, and who is in front of it
     localparam SET_W = `CDE_QP_RETIRE_GUARDED;       // without GUARDED
     localparam E_CONTEXT = 0, E_SET = 64, E_TYPE = E_SET + SET_W, E_BYTES = E_TYPE + 16, E_KEY = E_BYTES + 32,
                E_INDEX = E_KEY + 32, E_READS = E_INDEX + IDX_W, E_STATUS = E_READS + IDX_W, E_QP = E_STATUS + 8,
                E_DONE = E_QP + QP_W, E_READ = E_DONE + 1, E_SILENT = E_READ + 1, E_FAILED = E_SILENT + 1,
-               E_UNKEYS = E_FAILED + 1, E_W = E_UNKEYS + 1;
+               E_UNKEYS = E_FAILED + 1, E_GOOD = E_UNKEYS + 1, E_W = E_GOOD + 1;
     reg  [E_W-1:0]   queue [0:(1 << ROOM_LOG2) - 1];
     reg  [ROOM_LOG2-1:0] q_in, q_out, under_way;     // under way: fetched, not in front
     wire             q_valid = q_in != q_out;
@@ -248,12 +255,17 @@ module cde_retire #(
     assign g_entry[E_SILENT] = g_silent;
     assign g_entry[E_FAILED] = g_failed;
     assign g_entry[E_UNKEYS] = unkeys;
-    wire [E_W-1:0]   next = q_valid ? queue[q_out] : g_entry;
-    wire [QP_W-1:0]  next_qp = next[E_QP +: QP_W];
+    assign g_entry[E_GOOD] = g_good;
+    wire [E_W-1:0]   first = queue[q_out];
+    wire [E_W-1:0]   next = q_valid ? first : g_entry;
+    wire [ROOM_LOG2-1:0] q_second = q_out + R_ONE;
+    wire [QP_W-1:0]  second_qp = queue[q_second][E_QP +: QP_W];
+    reg  [QP_W-1:0]  first_qp;               // of the first in the queue, before it is read
     reg [NUM_QP-1:0] unsealed;               // an invalidation for a Read of this connection has failed
-    wire             next_failed = next[E_FAILED] || unsealed[next_qp];
-    wire [7:0]       next_status = unsealed[next_qp] ? `CDE_CQESTATUS_CANCELED : next[E_STATUS +: 8];
-    wire             next_unkeys = next[E_UNKEYS] && !unsealed[next_qp];
+    wire             next_unsealed = q_valid ? unsealed[first_qp] : unsealed[g_qp];
+    wire             next_failed = next[E_FAILED] || next_unsealed;
+    wire [7:0]       next_status = next_unsealed ? `CDE_CQESTATUS_CANCELED : next[E_STATUS +: 8];
+    wire             next_unkeys = next[E_UNKEYS] && !next_unsealed;
     reg  [E_W-1:0]   o;
     reg              o_valid, o_offer, o_unkeys, o_failed, o_good, loaded;
     reg  [7:0]       o_status;
@@ -271,11 +283,14 @@ module cde_retire #(
     initial o_offer = 1'b0;
     always @(posedge clk) begin
         g_bad <= bad[p2_qp];
-        if (g_valid && told != 8'h00) failed[g_qp] <= 1'b1;
+        g_failed <= (failed[p2_qp] || (fails && g_qp == p2_qp)) && !(fresh && fresh_qp == p2_qp);
+        if (fails) failed[g_qp] <= 1'b1;
         if (fresh) failed[fresh_qp] <= 1'b0;
         queue[q_in] <= g_entry;       // a place is always free
         if (wait_in_queue) q_in <= q_in + R_ONE;
-        if (load && q_valid) q_out <= q_out + R_ONE;
+        if (load && q_valid) q_out <= q_second;
+        if (!q_valid || (load && q_second == q_in)) first_qp <= g_qp;
+        else if (load) first_qp <= second_qp;
         if (free) begin
             o_valid <= load;
             o <= next;
@@ -283,7 +298,7 @@ module cde_retire #(
             o_unkeys <= load && next_unkeys;
             o_failed <= next_failed;
             o_status <= next_status;
-            o_good <= next_status == 8'h00;
+            o_good <= next[E_GOOD] && !next_unsealed;
         end else if (unkeyed) begin
             o_offer <= 1'b1;
             o_unkeys <= 1'b0;

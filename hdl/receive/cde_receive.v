@@ -217,7 +217,7 @@ module cde_receive #(
 
     cde_rpost #(
         .NUM_QP(NUM_QP), .QP_W(QP_W), .NUM_SRQ(NUM_SRQ), .SRQ_W(SRQ_W), .CQ_W(CQ_W), .PAGE_W(PAGE_W), .IDX_W(IDX_W),
-        .ECC(ECC)
+        .RQ_LOG2(RQ_LOG2), .SRQ_LOG2(SRQ_LOG2), .ECC(ECC)
     ) rpost_i (
         .clk(clk), .mem_i(mem_i), .mem_o(mem1), .rst(rst), .init(init),
         .post_valid(post_valid && !hold), .post_ready(post_room), .post_kind(post_kind), .post_page(post_page),

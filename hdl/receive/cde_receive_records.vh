@@ -44,7 +44,8 @@
 `define CDE_SRQ_SET_ZONE       PAGE_W                         // 16 bits
 `define CDE_SRQ_SET_W          (PAGE_W + 16)
 
-// A buffer: its segments (CDE_SEGMENT_*) and the context of its post.
+// A buffer: its segments (CDE_SEGMENT_*) and the context of its post. The length of a segment counts those before it,
+// too, and is at most what 32 bits hold, so is that of a message.
 `define CDE_BUFFER_SLOT(N)     (128 * (N))                    // 128 bits each, three of them
 `define CDE_BUFFER_CONTEXT     384                            // 64 bits
 `define CDE_BUFFER_W           448

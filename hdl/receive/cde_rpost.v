@@ -3,7 +3,7 @@
 //
 // Purpose: decides each post on a QP's own receive queue or on a shared one in one stage, in order; takes the index of
 //          reaped completions of shared queues, which frees their slots. Segments are checked against their regions on
-//          the way.
+//          the way, and their lengths added up.
 // Ports:   posts (post_*) and their causes; control steps (op_*, opr_*); credits; settings of queues; region lookups;
 //          what exists and takes posts; reported and completed counts; buffers (buf_*), tail of the queue (tail_*);
 //          trace lane 6.
@@ -22,6 +22,8 @@ module cde_rpost #(
     parameter CQ_W = 6,
     parameter PAGE_W = 12,
     parameter IDX_W = 16,
+    parameter RQ_LOG2 = 4,
+    parameter SRQ_LOG2 = 6,
     parameter ECC = 1
 ) (
     input  wire              clk,
@@ -97,6 +99,10 @@ module cde_rpost #(
     localparam [IDX_W-1:0] ONE = {{(IDX_W-1){1'b0}}, 1'b1};
     localparam SET_W = `CDE_RQ_POST_W;
     localparam ST_TAIL = 0, ST_REAPED = IDX_W, ST_SIZE = 2 * IDX_W, ST_W = 3 * IDX_W;    // state of a queue
+    localparam BYTES0 = `CDE_BUFFER_SLOT(0) + `CDE_SEGMENT_LENGTH_LSB;
+    localparam BYTES1 = `CDE_BUFFER_SLOT(1) + `CDE_SEGMENT_LENGTH_LSB;
+    localparam BYTES2 = `CDE_BUFFER_SLOT(2) + `CDE_SEGMENT_LENGTH_LSB;
+    localparam DEEP = SRQ_LOG2 > RQ_LOG2 ? SRQ_LOG2 : RQ_LOG2;
 
     assign op_ready = !init;
     assign post_ready = !op_valid && !rq_hold && !init;
@@ -124,10 +130,15 @@ module cde_rpost #(
     reg                b_post, s_post, t_post, r_post, c_post, b_op, s_op, t_op, r_op, c_op;
     reg [1:0]          b_kind, s_kind, t_kind, r_kind, c_kind, b_code, s_code, t_code, r_code, c_code;
     reg [QP_W:0]       b_queue, s_queue, t_queue, r_queue, c_queue;
-    reg                b_far, s_far, t_far, r_far, c_far, b_reserved, s_reserved, t_reserved, r_reserved, c_reserved;
-    reg                b_many, s_many, t_many, r_many, c_many;
-    reg [PAGE_W-1:0]   b_page, s_page, t_page, r_page, c_page;
-    reg [`CDE_BUFFER_W-1:0] b_data, s_data, t_data, r_data, c_data;
+    reg [NUM_QP-1:0]   c_qp;                                            // one bit of an own queue
+    reg [NUM_SRQ-1:0]  c_srq;                                           // of a shared one
+    reg                b_far, s_far, t_far, r_far, b_reserved, s_reserved, t_reserved, r_reserved;
+    reg                b_many, s_many, t_many, r_many;
+    reg [PAGE_W-1:0]   b_page, s_page, t_page, r_page;
+    reg [`CDE_BUFFER_W-1:0] b_data, s_data, t_data, r_data, c_data;     // lengths in r: with those before
+    reg [32:0]         s_upto1;
+    reg [31:0]         t_upto1;
+    reg [33:0]         t_upto2;
     reg [IDX_W-1:0]    b_value, s_value, t_value, r_value, c_value;     // reaped index, or size
 
     always @(posedge clk) begin
@@ -137,25 +148,30 @@ module cde_rpost #(
         {b_kind, s_kind, t_kind, r_kind, c_kind} <= {post_kind, b_kind, s_kind, t_kind, r_kind};
         {b_code, s_code, t_code, r_code, c_code} <= {op_code, b_code, s_code, t_code, r_code};
         {b_queue, s_queue, t_queue, r_queue, c_queue} <= {a_queue, b_queue, s_queue, t_queue, r_queue};
-        {b_far, s_far, t_far, r_far, c_far} <=
-            {a_number >> (a_shared ? SRQ_W : QP_W) != 16'd0, b_far, s_far, t_far, r_far};
-        {b_reserved, s_reserved, t_reserved, r_reserved, c_reserved} <=
-            {a_reserved, b_reserved, s_reserved, t_reserved, r_reserved};
-        {b_many, s_many, t_many, r_many, c_many} <=
-            {a_segments > 8'd3 && post_kind != 2'd3, b_many, s_many, t_many, r_many};
-        {b_page, s_page, t_page, r_page, c_page} <= {post_page, b_page, s_page, t_page, r_page};
+        c_qp <= r_queue[QP_W] ? {NUM_QP{1'b0}} : {{(NUM_QP-1){1'b0}}, 1'b1} << r_queue[QP_W-1:0];
+        c_srq <= r_queue[QP_W] ? {{(NUM_SRQ-1){1'b0}}, 1'b1} << r_queue[SRQ_W-1:0] : {NUM_SRQ{1'b0}};
+        {b_far, s_far, t_far, r_far} <= {a_number >> (a_shared ? SRQ_W : QP_W) != 16'd0, b_far, s_far, t_far};
+        {b_reserved, s_reserved, t_reserved, r_reserved} <= {a_reserved, b_reserved, s_reserved, t_reserved};
+        {b_many, s_many, t_many, r_many} <= {a_segments > 8'd3 && post_kind != 2'd3, b_many, s_many, t_many};
+        {b_page, s_page, t_page, r_page} <= {post_page, b_page, s_page, t_page};
         b_data[`CDE_BUFFER_SLOT(0) +: 128] <= a_used[0] ? a_slot0 : 128'd0;
         b_data[`CDE_BUFFER_SLOT(1) +: 128] <= a_used[1] ? a_slot1 : 128'd0;
         b_data[`CDE_BUFFER_SLOT(2) +: 128] <= a_used[2] ? a_slot2 : 128'd0;
         b_data[`CDE_BUFFER_CONTEXT +: 64] <= post_data[`CDE_RPOST_CONTEXT_LSB +: 64];
         {s_data, t_data, r_data, c_data} <= {b_data, s_data, t_data, r_data};
+        s_upto1 <= {1'b0, b_data[BYTES0 +: 32]} + {1'b0, b_data[BYTES1 +: 32]};
+        t_upto1 <= s_upto1[31:0] | {32{s_upto1[32]}};
+        t_upto2 <= {1'b0, s_upto1} + {2'd0, s_data[BYTES2 +: 32]};
+        r_data[BYTES1 +: 32] <= t_upto1;
+        r_data[BYTES2 +: 32] <= t_upto2[31:0] | {32{|t_upto2[33:32]}};
         {b_value, s_value, t_value, r_value, c_value} <=
             {op_valid ? op_size : a_index[IDX_W-1:0], b_value, s_value, t_value, r_value};
     end
 
     // ---------------------------- stages B and S: settings and regions known, state is read
     wire [SET_W-1:0] b_set;
-    reg  [SET_W-1:CQ_W] s_set, t_set, r_set, c_set;
+    reg  [SET_W-1:CQ_W] s_set, t_set, r_set;
+    wire [PAGE_W-1:0] r_set_page = r_set[`CDE_RQ_POST_PAGE +: PAGE_W];
 
     cde_ram #(.W(SET_W), .AW(QP_W + 1), .ECC(ECC)) settings_ram (
         .clk(clk), .mem_i(mem_i), .mem_o(mem1), .we(set_we), .waddr(set_queue), .wdata(set_data), .raddr(a_queue),
@@ -179,30 +195,38 @@ module cde_rpost #(
             wire [47:0]  length = found[`CDE_FOUND_W*k + `CDE_FOUND_LENGTH +: 48];
             wire [63:0]  from = b_data[`CDE_BUFFER_SLOT(k) + `CDE_SEGMENT_ADDRESS_LSB +: 64];
             wire [31:0]  bytes = b_data[`CDE_BUFFER_SLOT(k) + `CDE_SEGMENT_LENGTH_LSB +: 32];
-            reg          x_used, x_valid, x_zone, x_write, x_below;
+            reg          x_used, x_valid, x_write, x_below;
+            reg  [15:0]  x_zone;
             reg  [64:0]  x_end;                                  // relative to the base
             reg  [47:0]  x_length;
 
             always @(posedge clk) begin
                 x_used <= bytes != 32'd0;
                 x_valid <= valid;
-                x_zone <= zone == b_set[`CDE_RQ_POST_ZONE +: 16];
+                x_zone <= zone;
                 x_write <= local_write;
                 x_below <= from < base;
                 x_end <= {1'b0, from - base} + {33'd0, bytes};
                 x_length <= length;
             end
 
+            wire same_zone = x_zone == s_set[`CDE_RQ_POST_ZONE +: 16];
             wire beyond = x_below || x_end > {17'd0, x_length};
-            assign s_bad[k] = x_used && (!x_valid || !x_zone || !x_write || beyond);
-            assign s_why[8*k +: 8] = !x_valid ? `CDE_CAUSE_BAD_REGION : !x_zone ? `CDE_CAUSE_BAD_ZONE :
+            assign s_bad[k] = x_used && (!x_valid || !same_zone || !x_write || beyond);
+            assign s_why[8*k +: 8] = !x_valid ? `CDE_CAUSE_BAD_REGION : !same_zone ? `CDE_CAUSE_BAD_ZONE :
                                      !x_write ? `CDE_CAUSE_NO_LOCAL_WRITE : `CDE_CAUSE_BAD_RANGE;
         end
     endgenerate
 
     wire [ST_W-1:0]  st, st_next;
     wire [IDX_W-1:0] c_done, c_completed;
-    reg  [7:0]       t_why, r_why, c_why;
+    reg  [2:0]       t_bad;
+    reg  [23:0]      t_why;
+    reg  [7:0]       r_why;
+    // Known before the decision: what is wrong whatever the queue is like (stray: something is), and what is wrong with
+    // a post if the queue is right (faulty). Near: its page; elsewhere: this QP takes from a shared queue.
+    reg  [7:0]       c_first, c_why;
+    reg              c_stray, c_faulty, c_near, elsewhere;
 
     cde_ctx #(.W(ST_W), .AW(QP_W + 1), .ECC(ECC)) state_ram (
         .clk(clk), .mem_i(mem1), .mem_o(mem2), .we(c_post || c_op), .waddr(c_queue), .wdata(st_next),
@@ -221,9 +245,16 @@ module cde_rpost #(
     );
 
     always @(posedge clk) begin
-        {s_set, t_set, r_set, c_set} <= {b_set[SET_W-1:CQ_W], s_set, t_set, r_set};
-        t_why <= s_bad[0] ? s_why[7:0] : s_bad[1] ? s_why[15:8] : s_bad[2] ? s_why[23:16] : 8'h00;
-        {r_why, c_why} <= {t_why, r_why};
+        {s_set, t_set, r_set} <= {b_set[SET_W-1:CQ_W], s_set, t_set};
+        {t_bad, t_why} <= {s_bad, s_why};
+        r_why <= t_bad[0] ? t_why[7:0] : t_bad[1] ? t_why[15:8] : t_bad[2] ? t_why[23:16] : 8'h00;
+        c_stray <= r_far || (r_kind == 2'd3 && r_reserved);
+        c_first <= r_kind == 2'd3 && r_reserved ? `CDE_CAUSE_RESERVED_BITS :
+                   r_queue[QP_W] ? `CDE_CAUSE_BAD_SRQ : `CDE_CAUSE_BAD_QP;
+        c_faulty <= r_reserved || r_many || r_why != 8'h00;
+        c_why <= r_reserved ? `CDE_CAUSE_RESERVED_BITS : r_many ? `CDE_CAUSE_TOO_MANY_SEGMENTS : r_why;
+        c_near <= !r_far && r_set_page == r_page;
+        elsewhere <= r_set[`CDE_RQ_POST_SHARED];
     end
 
     // ---------------------------------------------------------------- stage C: the decision
@@ -232,17 +263,30 @@ module cde_rpost #(
     wire [IDX_W-1:0] size = st[ST_SIZE +: IDX_W];
     wire [IDX_W-1:0] reaped = st[ST_REAPED +: IDX_W];
     wire [IDX_W-1:0] tail_old = st[ST_TAIL +: IDX_W];
-    wire [PAGE_W-1:0] set_page = c_set[`CDE_RQ_POST_PAGE +: PAGE_W];
-    wire             elsewhere = c_set[`CDE_RQ_POST_SHARED];   // this QP takes from a shared queue
-    wire             live = shared ? srq_live[c_queue[SRQ_W-1:0]] : qp_live[c_queue[QP_W-1:0]];
-    wire             takes = shared || (qp_open[c_queue[QP_W-1:0]] && !elsewhere);
-    wire             mine = !c_far && live && set_page == c_page;
-    wire [IDX_W-1:0] used = tail_old - (shared ? reaped : freed);
-    wire             fits = used < size;
+    wire             live = |(qp_live & c_qp) || |(srq_live & c_srq);
+    wire             takes = shared || (|(qp_open & c_qp) && !elsewhere);
+    wire             mine = c_near && live;
     wire             reap = c_post && c_kind == 2'd3;
     wire             post = c_post && c_kind != 2'd3;
-    wire             legal = c_value - reaped <= freed - reaped;
-    wire             no_fault = mine && !removed && !c_reserved && !c_many && c_why == 8'h00 && takes && fits;
+
+    // No more is in a queue than its size, or than its slots: one bit more than those have tells all. Full: the tail
+    // stands size behind base, bit by bit with the carry that the bit below has if it fits the tail, too.
+    wire [DEEP:0]    base = shared ? reaped[DEEP:0] : freed[DEEP:0], tip = tail_old[DEEP:0], depth = size[DEEP:0];
+    wire [DEEP:0]    spill = (base & depth) | ((base | depth) & ~tip);
+    wire             full = (tip ^ base ^ depth) == {spill[DEEP-1:0], 1'b0};
+    wire             fits = !full;
+
+    // A new size, less what the queue holds: three to a sum and carries, then one addition.
+    wire [DEEP:0]    want = c_value[DEEP:0], sum = want ^ ~tip ^ base;
+    wire [DEEP:0]    carry = (want & ~tip) | ((want | ~tip) & base);
+    wire [DEEP+1:0]  spare = {sum, 1'b1} + {carry[DEEP-1:0], 2'b01};
+    wire             room = want[DEEP] || !spare[DEEP+1];
+
+    // Reaped from where the queue stands to what is completed: less than half of all indices each.
+    wire [IDX_W-1:0] onward = c_value + ~reaped, short = c_completed - c_value;      // onward: less 1
+    wire             legal = c_value == reaped || (!onward[IDX_W-1] && !short[IDX_W-1]);
+    wire             unused = &{1'b0, spill[DEEP], carry[DEEP], spare[DEEP:0], onward[IDX_W-2:0], short[IDX_W-2:0]};
+    wire             no_fault = mine && !removed && !c_faulty && takes && fits;
     wire             accept = post && no_fault && (shared || (gr_room && !gr_dead));
 
     assign gr_take = post && no_fault && !shared;
@@ -250,15 +294,12 @@ module cde_rpost #(
     reg [7:0] cause;
 
     always @* begin
-        if (reap && c_reserved) cause = `CDE_CAUSE_RESERVED_BITS;
-        else if (c_far) cause = shared ? `CDE_CAUSE_BAD_SRQ : `CDE_CAUSE_BAD_QP;
+        if (reap && mine && !c_stray) cause = legal ? 8'h00 : `CDE_CAUSE_BAD_INDEX;
+        else if (c_stray) cause = c_first;
         else if (!live) cause = shared ? `CDE_CAUSE_NO_SRQ : `CDE_CAUSE_NO_QP;
         else if (!mine) cause = `CDE_CAUSE_NOT_OWNER;
-        else if (!reap && removed) cause = `CDE_CAUSE_DEVICE_REMOVED;
-        else if (reap) cause = legal ? 8'h00 : `CDE_CAUSE_BAD_INDEX;
-        else if (c_reserved) cause = `CDE_CAUSE_RESERVED_BITS;
-        else if (c_many) cause = `CDE_CAUSE_TOO_MANY_SEGMENTS;
-        else if (c_why != 8'h00) cause = c_why;
+        else if (removed) cause = `CDE_CAUSE_DEVICE_REMOVED;
+        else if (c_faulty) cause = c_why;
         else if (!takes) cause = `CDE_CAUSE_BAD_STATE;
         else if (!fits) cause = `CDE_CAUSE_QUEUE_FULL;
         else if (!shared && gr_dead) cause = `CDE_CAUSE_CQ_ERROR;
@@ -269,8 +310,8 @@ module cde_rpost #(
     // A queue starts empty: its tail is put where taking stands. Nothing of it is in flight then.
     wire start = c_op && c_code == RP_START;
     wire resize = c_op && c_code == RP_SIZE;
-    wire resizes = resize && c_value >= used;
-    wire reaps = reap && cause == 8'h00;
+    wire resizes = resize && room;
+    wire reaps = reap && !c_stray && mine && legal;
 
     assign st_next[ST_TAIL +: IDX_W] = start ? freed : accept ? tail_old + ONE : tail_old;
     assign st_next[ST_REAPED +: IDX_W] = start ? freed : reaps ? c_value : reaped;

@@ -125,7 +125,6 @@ module cde_take #(
     `include "cde_rx_ops.vh"
 
     localparam [IDX_W-1:0] ONE = {{(IDX_W-1){1'b0}}, 1'b1};
-    localparam [IDX_W-1:0] FLIGHTS = ONE << RX_LOG2;
     localparam OUT_LOG2 = 4;
     localparam MSG_SOLICITED = 0, MSG_INVALIDATE = 1, MSG_LENGTH = 2, MSG_TOKEN = 34, MSG_W = 66;    // of a request
     localparam SLOT0 = `CDE_BUFFER_SLOT(0), SLOT1 = `CDE_BUFFER_SLOT(1), SLOT2 = `CDE_BUFFER_SLOT(2);
@@ -148,13 +147,14 @@ module cde_take #(
     wire            a_bad = (a_name >> QP_W) != 16'd0 || (s_axis_rreq_tdata & `CDE_RREQ_RESERVED) != 128'd0 ||
         (!s_axis_rreq_tdata[`CDE_RREQ_INVALIDATE_LSB] && s_axis_rreq_tdata[`CDE_RREQ_TOKEN_LSB +: 32] != 32'd0);
 
-    // B: which queue, credit asked for. S: the state is read. C: decided.
+    // B: which queue, credit asked for. S: the state is read. C: decided; c_one has one bit of the QP.
     reg              b_req, s_req, t_req, r_req, c_req, d_req, e_req;
     reg              b_flush, s_flush, t_flush, r_flush, c_flush, d_flush, e_flush;
     reg              b_op, s_op, t_op, r_op, c_op;
     reg [1:0]        b_code, s_code, t_code, r_code, c_code;
     reg [15:0]       b_mark, s_mark, t_mark, r_mark, c_mark;
     reg [QP_W-1:0]   b_qp, s_qp, t_qp, r_qp, c_qp, d_qp, e_qp;
+    reg [NUM_QP-1:0] c_one;
     reg [15:0]       b_name, s_name, t_name, r_name, c_name, d_name, e_name;     // QP field of the request
     reg              b_bad, s_bad, t_bad, r_bad, c_bad;
     reg [MSG_W-1:0]  b_msg, s_msg, t_msg, r_msg, c_msg, d_msg, e_msg;
@@ -171,6 +171,7 @@ module cde_take #(
         {b_code, s_code, t_code, r_code, c_code} <= {op_code, b_code, s_code, t_code, r_code};
         {b_mark, s_mark, t_mark, r_mark, c_mark} <= {op_mark, b_mark, s_mark, t_mark, r_mark};
         {b_qp, s_qp, t_qp, r_qp, c_qp, d_qp, e_qp} <= {a_qp, b_qp, s_qp, t_qp, r_qp, c_qp, d_qp};
+        c_one <= {{(NUM_QP-1){1'b0}}, 1'b1} << r_qp;
         {b_name, s_name, t_name, r_name, c_name, d_name, e_name} <=
             {a_name, b_name, s_name, t_name, r_name, c_name, d_name};
         {b_bad, s_bad, t_bad, r_bad, c_bad} <= {a_bad && !flushes, b_bad, s_bad, t_bad, r_bad};
@@ -239,45 +240,49 @@ module cde_take #(
     wire [IDX_W-1:0] head = line[`CDE_SRQ_LINE_HEAD +: IDX_W];
     wire [15:0]      mark = line[`CDE_SRQ_LINE_MARK +: 16];
     wire             armed = line[`CDE_SRQ_LINE_ARMED];
-    wire [IDX_W-1:0] available = tail - (c_shared ? head : taken);
-    wire [IDX_W-1:0] flight = taken - done;
-    wire             some = available != {IDX_W{1'b0}};
-    wire             may = c_req && !c_bad && !removed && qp_up[c_qp];
-    wire             ready = some && flight != FLIGHTS;
+    wire known = |(qp_known & c_one), open = |(qp_open & c_one), up = |(qp_up & c_one), flushed = |(flushing & c_one);
+
+    // No more is in a queue than its slots, or in flight than RX_LOG2 allows: one bit more than those have tells all.
+    wire             some = c_shared ? tail[SRQ_LOG2:0] != head[SRQ_LOG2:0] : tail[RQ_LOG2:0] != taken[RQ_LOG2:0];
+    wire             same = taken[RX_LOG2-1:0] == done[RX_LOG2-1:0], turned = taken[RX_LOG2] != done[RX_LOG2];
+    wire             full = same && turned, none = same && !turned;          // in flight
+    wire             may = c_req && !c_bad && !removed && up;
+    wire             ready = some && !full;
     wire             credit = !gr_dead && (!c_shared || gr_room);
     wire             take = may && ready && credit;
-    wire             drop = c_flush && qp_known[c_qp] && !qp_open[c_qp] && !c_shared && ready &&
-                            (flushing[c_qp] || flight == {IDX_W{1'b0}});
+    wire             drop = c_flush && known && !open && !c_shared && ready && (flushed || none);
     wire             marks = c_op && c_code == TK_MARK && c_mark != 16'd0 && !ev_waits[c_srq];
     wire             clears = c_op && c_code == TK_CLEAR;
-    wire [IDX_W-1:0] left = take && c_shared ? available - ONE : available;
     wire [15:0]      mark_next = clears ? 16'd0 : marks ? c_mark : mark;
-    wire             low = {{(16-IDX_W){1'b0}}, left} < mark_next;
+    // Fewer are left in the shared queue than its mark, which is no more than its slots: tail - head - mark < 0, and 1
+    // less where one is taken now, so there is one. First the three to a sum and carries, then one addition.
+    wire [SRQ_LOG2:0] plus = tail[SRQ_LOG2:0], minus = ~head[SRQ_LOG2:0];
+    wire [SRQ_LOG2:0] limit = c_op ? ~c_mark[SRQ_LOG2:0] : ~mark[SRQ_LOG2:0];
+    wire [SRQ_LOG2:0] sum = plus ^ minus ^ limit, carry = (plus & minus) | ((plus | minus) & limit);
+    wire [SRQ_LOG2+1:0] left = {sum, 1'b1} + {carry[SRQ_LOG2-1:0], c_op, 1'b1};
+    wire             low = left[SRQ_LOG2+1];
     wire             event_now = ((take && c_shared && armed) || marks) && low;
 
     assign gr_take = may && ready && c_shared;
     assign peer_valid = take && c_msg[MSG_INVALIDATE] && c_guard;
-    assign peer_key = c_msg[MSG_TOKEN +: 32];
     assign taken_we = take || drop;
-    assign {peer_qp, flush_again_qp, taken_qp, taken_total} = {c_qp, c_qp, c_qp, taken + ONE};
+    assign {peer_key, peer_qp, flush_again_qp, taken_qp} = {c_msg[MSG_TOKEN +: 32], {3{c_qp}}};
+    assign taken_total = taken + ONE;
     assign line_next[`CDE_SRQ_LINE_HEAD +: IDX_W] = take && c_shared ? head + ONE : head;
     assign line_next[`CDE_SRQ_LINE_MARK +: 16] = mark_next;
     assign line_next[`CDE_SRQ_LINE_ARMED] = (armed || marks) && !event_now && !clears;
     assign {ev_valid, ev_srq} = {event_now, c_srq};
-    assign flush_again = drop && available != ONE;
-    assign err_valid = c_req && (c_bad || !qp_known[c_qp]);
+    assign flush_again = drop && tail[RQ_LOG2:0] != taken_total[RQ_LOG2:0];
+    assign err_valid = c_req && (c_bad || !known);
     assign err_qp = c_name;
     assign count = {c_req && !may, may && !take, take};
 
-    // ---------------------------------------------------------------- stage D: the buffer; sums of its segments
+    // ---------------------------------------------------------------- stage D: the buffer
     reg              d_take, e_take, d_refused, e_refused;
     reg [IDX_W-1:0]  d_tag, e_tag;
     wire [`CDE_BUFFER_W-1:0] d_own, d_common;
-    wire [`CDE_BUFFER_W-1:0] d_buf = d_shared ? d_common : d_own;
     reg [`CDE_BUFFER_W-1:0] e_buf;
-    reg [63:0]       e_context;
-    reg [32:0]       e_sum2;
-    reg [33:0]       e_sum3;
+    reg [63:0]       e_context;              // of the window that the message invalidates
 
     cde_ram_direct #(.W(`CDE_BUFFER_W), .AW(QP_W + RQ_LOG2), .ECC(ECC)) own_ram (
         .clk(clk), .mem_i(mem5), .mem_o(mem6), .we(buf_we && !buf_queue[QP_W]), .wdata(buf_data),
@@ -289,33 +294,28 @@ module cde_take #(
         .waddr({buf_queue[SRQ_W-1:0], buf_index[SRQ_LOG2-1:0]}), .raddr({c_srq, head[SRQ_LOG2-1:0]}), .rdata(d_common)
     );
 
-    wire unused_buf_index = &{1'b0, buf_index};
+    wire unused = &{1'b0, buf_index, carry[SRQ_LOG2]};
     always @(posedge clk) begin
-        {d_take, e_take} <= {take, d_take};
+        {d_take, e_take, d_refused, e_refused} <= {take, d_take, !may, d_refused};
         {d_flush, e_flush} <= rst ? 2'd0 : {drop, d_flush};
-        {d_refused, e_refused} <= {!may, d_refused};
         {d_tag, e_tag} <= {taken, d_tag};
-        e_buf <= d_buf;
+        e_buf <= d_shared ? d_common : d_own;
         e_context <= d_guard ? peer_context : 64'd0;
-        e_sum2 <= {1'b0, d_buf[SLOT0 + BYTES +: 32]} + {1'b0, d_buf[SLOT1 + BYTES +: 32]};
-        e_sum3 <= {2'd0, d_buf[SLOT0 + BYTES +: 32]} + {2'd0, d_buf[SLOT1 + BYTES +: 32]} +
-                  {2'd0, d_buf[SLOT2 + BYTES +: 32]};
     end
 
     // ---------------------------------------------------------------- stage E: the scatter list
-    wire [31:0] size0 = e_buf[SLOT0 + BYTES +: 32], size1 = e_buf[SLOT1 + BYTES +: 32],
-                size2 = e_buf[SLOT2 + BYTES +: 32], length = e_msg[MSG_LENGTH +: 32];
-    wire        past0 = length > size0;
-    wire        past1 = {1'b0, length} > e_sum2;
-    wire        past2 = {2'b00, length} > e_sum3;
-    wire [31:0] rest1 = length - size0, rest2 = length - e_sum2[31:0];
-    wire [31:0] fill0 = past0 ? size0 : length;
-    wire [31:0] fill1 = !past0 ? 32'd0 : past1 ? size1 : rest1;
-    wire [31:0] fill2 = !past1 ? 32'd0 : past2 ? size2 : rest2;
-    wire        too_long = e_take && past2;
-    assign bad_token = e_req && e_take && !past2 && e_msg[MSG_INVALIDATE] && e_guard && !peer_good;
+    // Upto: with what lies before it, as the buffer has it. Full: the message fills the segment.
+    wire [31:0] size0 = e_buf[SLOT0 + BYTES +: 32], upto1 = e_buf[SLOT1 + BYTES +: 32],
+                upto2 = e_buf[SLOT2 + BYTES +: 32], length = e_msg[MSG_LENGTH +: 32];
+    wire        full0 = length >= size0, full1 = length >= upto1, past2 = length > upto2;
+    wire [31:0] size1 = upto1 - size0, rest1 = length - size0, rest2 = length - upto1;
+    wire [31:0] fill0 = full0 ? size0 : length;
+    wire [31:0] fill1 = !full0 ? 32'd0 : full1 ? size1 : rest1;
+    wire [31:0] fill2 = full1 ? rest2 : 32'd0;           // if it fits
+    wire        denied = e_req && e_msg[MSG_INVALIDATE] && e_guard && !peer_good, allowed = e_take && !denied;
+    assign bad_token = e_take && !past2 && denied;
     assign peer_counts = !past2;
-    wire        fits = e_take && !past2 && !bad_token;
+    wire        fits = allowed && !past2, too_long = e_take && past2;
     wire [3:0]  code = e_refused ? `CDE_SCATTER_REFUSED : !e_take ? `CDE_SCATTER_NOT_READY :
                        past2 ? `CDE_SCATTER_LENGTH_ERROR : bad_token ? `CDE_SCATTER_BAD_TOKEN : `CDE_SCATTER_SCATTER;
     wire [383:0] list = {e_buf[SLOT2 + KEY +: 32], fill2, e_buf[SLOT2 +: 64], e_buf[SLOT1 + KEY +: 32], fill1,

@@ -89,11 +89,20 @@ def price_all() -> int:
     return 0
 
 
+def settings(text: str) -> dict[str, int]:
+    """Parameters of ``--set``, as NUM_QP=16,NUM_SRQ=4."""
+    pairs = [pair.partition("=") for pair in text.replace(",", " ").split()]
+    if bad := [name for name, _, value in pairs if not value.isdecimal()]:
+        raise RunnerError(f"SET={text}: {bad[0]} has no number, as NUM_QP=16,NUM_SRQ=4")
+    return {name: int(value) for name, _, value in pairs}
+
+
 def main(argv: list[str]) -> int:
     """Exit status 1: a bound of --quick is missed."""
     parser = argparse.ArgumentParser(prog="make synth")
     parser.add_argument("--module", default="")
     parser.add_argument("--seeds", default="")
+    parser.add_argument("--set", default="")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--prices", action="store_true")
     args = parser.parse_args(argv)
@@ -103,6 +112,7 @@ def main(argv: list[str]) -> int:
         seeds = [int(seed) for seed in args.seeds.replace(",", " ").split()]
     except ValueError:
         raise RunnerError(f"SEEDS={args.seeds}: numbers with commas, as SEEDS=1,2,3") from None
+    given = settings(args.set)
     rows: dict[str, Any] = load().get("rows", {})
     modules = args.module.replace(",", " ").split() or (*MODULES, *METRICS)
     if args.quick:
@@ -114,8 +124,8 @@ def main(argv: list[str]) -> int:
     for module in modules:
         began = time.monotonic()
         usual = [1, 2, 3] if module in METRICS else [1]
-        result = measure(module, seeds or ([1] if args.quick else usual))
-        rows[module] = {**result.row(), "seconds": round(time.monotonic() - began)}
+        result = measure(module, seeds or ([1] if args.quick else usual), given)
+        rows[result.module] = {**result.row(), "seconds": round(time.monotonic() - began)}
         print(line(result), flush=True)
         metrics = save(rows=rows)
         if args.quick and (result.median or 0) < QUICK[module]:

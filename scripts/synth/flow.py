@@ -296,6 +296,9 @@ def synthesise(
     """``given``: parameters instead of the usual ones; ``family``: ecp5 or xcup (UltraScale+)."""
     sources = check_module(module)
     known = declared_parameters(sources[module].read_text())
+    for name in given or {}:
+        if name not in known:
+            raise RunnerError(f"{module} has no parameter {name}{nearest(name, known)}")
     usual = {key: value for key, value in OWN.get(module, CORE).items() if key in known}
     values = {**usual, **(given or {})}
     name = "-".join([module, *(f"{k}{v}" for k, v in (given or {}).items())])
@@ -371,11 +374,12 @@ def _mhz(report: Mapping[str, Any]) -> float:
     return float(min(clock["achieved"] for clock in report["fmax"].values()))
 
 
-def measure(module: str, seeds: Iterable[int]) -> Result:
+def measure(module: str, seeds: Iterable[int], given: Mapping[str, int] | None = None) -> Result:
     """Places and routes a module once per seed; of one that needs more block RAMs than there are
-    the area alone.
+    the area alone. ``given``: parameters instead of the usual ones.
     """
-    made = synthesise(module)
+    made = synthesise(module, given)
+    module = " ".join((module, *(f"{name}={value}" for name, value in (given or {}).items())))
     if made.area["block_ram"] > BLOCK_RAMS:
         return Result(module, made.values, {}, made.area, {}, {})
     known = declared(json.loads(made.path.read_text())["modules"]["synth_top"])

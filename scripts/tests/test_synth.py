@@ -12,9 +12,9 @@ import pytest
 
 from scripts import figures
 from scripts.synth import ecp5, flow
-from scripts.synth.__main__ import line
+from scripts.synth.__main__ import line, settings
 from scripts.synth.flow import Netlist, Result, Way, _yosys, count, levels, parts
-from tb.runner.common import SIM_BUILD
+from tb.runner.common import SIM_BUILD, RunnerError
 
 
 def cell(kind: str, ins: list[int], out: int) -> dict[str, Any]:
@@ -49,6 +49,14 @@ def test_parts_are_instances_with_some_logic() -> None:
     found = parts(netlist(cells), 1)
     assert list(found) == ["core_i"]
     assert (found["core_i"]["lut4"], found["core_i"]["block_ram"]) == (101, 1)
+
+
+def test_parameters_are_names_with_numbers() -> None:
+    assert settings("NUM_QP=16,NUM_SRQ=4") == {"NUM_QP": 16, "NUM_SRQ": 4} and not settings("")
+    with pytest.raises(RunnerError, match="SET=NUM_QP: NUM_QP has no number"):
+        settings("NUM_QP")
+    with pytest.raises(RunnerError, match=r"cde_top has no parameter NUM_QPS \(nearest: NUM_QP,"):
+        flow.synthesise("cde_top", {"NUM_QPS": 4})
 
 
 def test_area_table_names_the_kinds_of_cells() -> None:

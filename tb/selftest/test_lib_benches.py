@@ -78,8 +78,10 @@ def simulate(
         (ARBITER, {"QP_W": 7}),
         (RAM, {"W": 1, "AW": 1, "ECC": 1}),
         (RAM, {"W": 65, "AW": 3, "ECC": 1}),
+        (RAM, {"W": 16, "AW": 7, "ECC": 1}),  # a block RAM
         (RAM, {"W": 16, "AW": 3, "ECC": 0}),
         (DIRECT, {"W": 59, "AW": 3, "ECC": 1, "DIRECT": 1}),
+        (DIRECT, {"W": 16, "AW": 6, "ECC": 1, "DIRECT": 1}),
         (CTX, {"W": 1, "AW": 1, "ECC": 1, "READ": 3}),
         (CTX, {"W": 59, "AW": 3, "ECC": 1, "READ": 3}),
         (CTX, {"W": 16, "AW": 3, "ECC": 0, "READ": 3}),
@@ -118,6 +120,7 @@ FAULTS = [
     (BARE, DIRECT, "cde_mem_report.v", "(told_lost || !hopeless)", "1'b1", "report"),
     (SMALL, RAM, "cde_ram_read.v", "heal = wrong_2", "heal = 1'b0", "report"),
     (BARE, DIRECT, "cde_ram_direct.v", "heal = wrong_2 &&", "heal = 1'b0 &&", "report"),
+    (BARE, DIRECT, "cde_ram_direct.v", "heal_addr[LOW-1:0] !=", "heal_addr + 1'b1 !=", "report"),
     (LATE, CTX, "cde_ctx_read.v", ".lost(hopeless_3));", ".lost());", "loss"),
     ({**LATE, "STEPS": 3}, CTX, "cde_ctx_way.v", "STEPS-3", "STEPS-2", "word of port"),
     (LATE, CTX_2W, "cde_ctx_2w.v", "we(user0_1 && !same_1)", "we(user0_1)", "word of port"),

@@ -43,7 +43,7 @@ class MemoryWords:
             *(idx, idx, idx, idx, idx + 2),
             *(33 + sends + page + cq, 22 + 2 * idx, idx),  # posts
             *(sends + 1, sends + 1, 514, 1, 2 * idx + sends + 1, sends + 1, 24, 1),  # dispatch
-            *(idx, idx, idx),  # done
+            *(idx, idx, sends + 1),  # done
             *(sends + 1, sends + 1, 148, 9, cq + 65, 3 * idx, idx + 8),  # retirement
             # control of QPs
             *(144 + srq + receives + sends + page + 2 * cq, idx, 1 + page, qp + 2),
@@ -51,7 +51,7 @@ class MemoryWords:
             *(srq + cq + 3, idx, idx + 17, idx, idx, 448, 448),  # taking
             *(idx, idx, srq + 198, cq + 66, idx),  # receive done
             *(idx, idx, idx, 1),  # control of receives
-            *(16, key, key, 64, key, key, key),  # keys
+            *(16, key, 171, 64, key, key, key),  # keys
             *(key, 17),  # checks
         )
 

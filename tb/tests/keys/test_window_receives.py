@@ -132,6 +132,9 @@ class CompletionTest(InvalidatingTest):
             await self.deliver(self.qp_, key, *wanted, status=FAILED)
             assert not (await self.win.refresh()).valid
             await self.start_over()
+        # A buffer of an SRQ.
+        await self.set_up(nd1=True, shared=True)
+        await self.one(plain_poll=False, solicited=True)
 
     async def one(self, plain_poll: bool, solicited: bool) -> None:
         qp, cq = self.qp_, self.qp_.recv_cq

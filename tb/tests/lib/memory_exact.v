@@ -22,6 +22,7 @@ module memory_exact;
     `include "exact.vh"
     localparam CW = ECC != 0 ? W + `CDE_ECC_WORD(W) : W;
     localparam N = 1 << AW;
+    localparam LOW = AW < 4 ? AW : 4;           // bits of addresses that tell a read from a word to write back
     localparam LAST = READ > 1 ? READ - 2 : 0;  // place of the read that is corrected
     localparam WAY = READ > 1 ? 1 : 2;          // cycles until a write is in the memory
 
@@ -162,7 +163,7 @@ module memory_exact;
         begin
             back_at = PORTS == 2 ? back_next : heal_at0;
             back0 = (PORTS == 2 ? back && !back_side : heal0) && !we0 && !(we1 && waddr1 == back_at) && !clear &&
-                    !(DIRECT && raddr0 == back_at);
+                    !(DIRECT && raddr0[LOW-1:0] == back_at[LOW-1:0]);
             back1 = PORTS == 2 && back && back_side && !we1 && !(we0 && waddr0 == back_at) && !clear;
             back_next = heal0 ? heal_at0 : heal_at1;
             back_side = heal0 ? side0 : side1;
