@@ -113,9 +113,9 @@ def test_delays_of_block_rams_are_gone_from_the_netlist() -> None:
 def test_a_module_that_does_not_fit_has_an_area_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     area = dict.fromkeys(("lut4", "ff", "distributed_ram"), 5) | {"block_ram": flow.BLOCK_RAMS + 1}
     made = Netlist({}, Path(), Path(), {}, area)
-    monkeypatch.setattr(flow, "synthesise", lambda _: made)
-    result = flow.measure("cde_top", [1, 2])
-    assert (result.mhz, result.median) == ({}, None)
+    monkeypatch.setattr(flow, "synthesise", lambda _module, _given: made)
+    result = flow.measure("cde_top", [1, 2], {"NUM_QP": 16})
+    assert (result.module, result.mhz, result.median) == ("cde_top NUM_QP=16", {}, None)
     text = line(result)
     assert " - " in text and text.endswith("not placed: the device has 208 block RAMs")
 
