@@ -36,9 +36,6 @@ lib/cde_flags.v
 arm/cde_arm_look.v
 arm/cde_arm_trace.v
 arm/cde_arm.v
-lib/cde_words.v
-lib/cde_ram_read.v
-lib/cde_ram.v
 lib/cde_fifo.v
 keys/cde_check.v
 host/cde_coalescer.v
@@ -71,6 +68,9 @@ post/cde_pick.v
 post/cde_looks.v
 lib/cde_slots.v
 post/cde_dispatch.v
+lib/cde_words.v
+lib/cde_ram_read.v
+lib/cde_ram.v
 post/cde_done.v
 keys/cde_key_ctrl.v
 keys/cde_key_trace.v
@@ -80,9 +80,9 @@ post/cde_verb.v
 post/cde_qp_state.v
 post/cde_post.v
 post/cde_retire.v
-lib/cde_ram_direct.v
 post/cde_qp_ctrl.v
 post/cde_posting.v
+lib/cde_ram_direct.v
 receive/cde_rdone.v
 receive/cde_rpost.v
 receive/cde_take.v
