@@ -4,7 +4,7 @@
 // Purpose: cde_arm with any operations of any CQs; one of them is watched. Its monitor has the rules' table and
 //          pointers (arm_spec) and sees records of lanes 1 and 2 alone: where each begins, what it does, where it ends.
 //          The trace does not tell whether moderation holds a callback back in a step: that comes from the settings.
-//          Beside it go the watched CQ's operations, late by the pipeline's latency: they say which records must be
+//          With it go the watched CQ's operations, late by the pipeline's latency: they say which records must be
 //          there, with which operands, and what the neighbours may do (as in f_rules), judged by the monitor's table.
 //          Settings and written index are those of SEEN cycles after an operation was accepted.
 // Ports:   free inputs.

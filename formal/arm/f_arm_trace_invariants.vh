@@ -109,7 +109,7 @@ always @(posedge clk) if (!rst) begin
         (!\dut.f_zd || \dut.zd_legal == legal(\dut.zd_x , c4, \dut.zd )));
 end
 
-// ---------------------------- the table and the state behind stage Z (as in f_rules)
+// ---------------------------- the table and the state after stage Z (as in f_rules)
 wire [X_W-1:0]   x = \dut.f_x ;
 wire [Y_W-1:0]   y = \dut.f_y ;
 wire [1:0]       n_life = s_next[1:0];

@@ -299,7 +299,7 @@ module cde_arm #(
         fd_call_mark <= qd_gap[IDX_W-1] ? qd_x_next[X_CONS +: IDX_W] : qd_x_next[X_PROD +: IDX_W];
     end
 
-    // A callback called behind the first look is not the one that was ripe.
+    // A callback called after the first look is not the one that was ripe.
     cde_arm_flags #(.Y_BITS(Y_W), .FP_BITS(FP_W), .FD_BITS(FD_W)) flags_i (
         .p_facts(fp_facts), .p_y(fp_y), .p_y_next(fp_y_next), .p_call(fp_call), .p_becomes_due(fp_becomes_due),
         .d_before(fd_before), .d_facts(fd_facts & ~({{(FD_W-1){1'b0}}, ended} << FD_RIPE)), .d_y_mem(fd_y_mem),

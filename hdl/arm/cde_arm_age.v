@@ -90,7 +90,7 @@ module cde_arm_age #(
     assign p_z_next[Z_MOST +: IDX_W-1] = p_becomes_due ? {(IDX_W-1){1'b0}} : p_z[Z_MOST +: IDX_W-1];
 
     // ---------------------------------------------------------------- doorbell
-    // Both operations of one CQ read the same word, so each is worked out from registers: no chain of one behind the
+    // Both operations of one CQ read the same word, so each is worked out from registers: no chain of one after the
     // other.
     wire             called = chained && p_call, became_due = chained && p_becomes_due;
     // Entries after the host's index or a mark; 0 if it is ahead
@@ -118,7 +118,7 @@ module cde_arm_age #(
 
     assign d_z = chained ? p_z_next : d_z_mem;
 
-    // The index raises the mark. What is new behind it is worked out for each outcome.
+    // The index raises the mark. What is new after it is worked out for each outcome.
     wire [IDX_W-1:0] mark = d_z_mem[Z_MARK +: IDX_W];
     wire [IDX_W-1:0] lead = mark - d_index;
     wire [IDX_W-1:0] fresh_mark = after(d_prod - mark);

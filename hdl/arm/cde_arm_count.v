@@ -72,7 +72,7 @@ module cde_arm_count #(
     assign p_early = {early == ONE, early[IDX_W-1] || early == {IDX_W{1'b0}}};
 
     // ---------------------------------------------------------------- doorbell
-    // Both operations of one CQ read the same word, so each is worked out from it: no chain of one behind the other.
+    // Both operations of one CQ read the same word, so each is worked out from it: no chain of one after the other.
     // cons <= d_index <= written. No more than one ring lies between the bounds, so both signs together are exact.
     wire [IDX_W-1:0] advance = d_index - d_x_mem[X_CONS +: IDX_W];
     wire [IDX_W-1:0] ahead = d_written - d_index;

@@ -111,7 +111,7 @@ module cde_arm_flags #(
         end
     endfunction
 
-    // Behind a publication that calls back, the doorbell finds a callback that has just begun; else what waits.
+    // After a publication that calls back, the doorbell finds a callback that has just begun; else what waits.
     wire           unused_due;
     wire           release_now = d_facts[FD_RELEASE] || d_facts[FD_RIPE];
     wire [Y_W-1:0] d_mid, begun_mid, waits_mid, begun_next, waits_next;

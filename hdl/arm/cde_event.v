@@ -219,7 +219,7 @@ module cde_event #(
             {eq_passed, ring_newest, ring_slots, ring_lap, eq_index} <=
                 {passed, take_d ? d_newest : p_newest, size[e], take_d ? d_lap : p_lap, take_d ? d_newest : p_number};
             {eq_lap, eq_attempt, eq_cq} <= {ev_lap, attempt, ev_cq};
-            // Of a repetition: entries behind it in its ring. No ring is left for another one while it is under way.
+            // Of a repetition: entries after it in its ring. No ring is left for another one while it is under way.
             ring_since <= p_index - again[`CDE_RETRY_INDEX +: IDX_W];
             ring_more <= p_same;
             left_since <= left_index - again[`CDE_RETRY_INDEX +: IDX_W];

@@ -34,7 +34,7 @@ module cde_irq #(
     input  wire            m_axis_irq_tready
 );
 
-    reg  [NUM_EQ-1:0] pending;             // requests behind the pick
+    reg  [NUM_EQ-1:0] pending;             // requests after the pick
     reg  [NUM_EQ-1:0] cleared;             // the EQ that begins a life, one-hot; long before its first request
     reg               clears;              // cleared is not zero
     reg               holds;               // or was in the cycle before: nothing is sent until the next pick
@@ -64,7 +64,7 @@ module cde_irq #(
     assign lookup_eq = pick_eq;
 
     // The next pick, for both cases: the beat of this one is loaded, so a request of its EQ is a new one; or it is not,
-    // and it asks again beside all others, so that a turn does not depend on who came first.
+    // and it asks again together with all others, so that a turn does not depend on who came first.
     wire [NUM_EQ-1:0] all = pending | pick;
     wire [NUM_EQ-1:0] rest_after = pending & pick_behind, all_after = all & behind;
     wire [NUM_EQ-1:0] rest_from = rest_after != {NUM_EQ{1'b0}} ? from_lowest(rest_after) : from_lowest(pending);

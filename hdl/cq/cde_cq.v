@@ -129,7 +129,7 @@ module cde_cq #(
     wire [15:0] dest = take0 ? in_dest[15:0] : in_dest[31:16];
 
     reg  p_op, q_op, r_op, c_op;
-    // A resize comes twice: first what it asks for is measured, behind stage C it is known whether it fits, and then it
+    // A resize comes twice: first what it asks for is measured, after stage C it is known whether it fits, and then it
     // is decided.
     reg       r_first, c_first, fits, measured;
     reg [5:0] measuring;
@@ -164,7 +164,7 @@ module cde_cq #(
     reg [CQ_W-1:0]   p_cq, q_cq, r_cq, c_cq;
     reg [15:0]       r_dest, c_dest;
     reg [1:0]        r_take, c_take, r_silent, c_silent;
-    reg [LINE_W+5:0] r_line, c_line;         // {class, line, whether nothing behind needs it}, in each cycle
+    reg [LINE_W+5:0] r_line, c_line;         // {class, line, whether nothing after needs it}, in each cycle
     reg [63:6]       r_base, c_base;
     reg [4:0]        r_log2;
     reg [IDX_W:0]    c_size;

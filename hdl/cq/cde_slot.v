@@ -36,7 +36,7 @@ module cde_slot #(
     input  wire [IDX_W-1:0]   used_next,
     input  wire [3:0]         kind,          // of both lanes: {satisfies no standing arm, is of the solicited class}
     input  wire [LINE_W:0]    line,          // where the data are
-    input  wire               last,          // nothing behind needs them
+    input  wire               last,          // nothing after needs them
 
     output wire [LINE_W-1:0]  line_addr,
     input  wire [511:0]       line_data,

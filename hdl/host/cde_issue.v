@@ -98,7 +98,7 @@ module cde_issue #(
     wire slot_ready;
     wire free = !busy || done;
 
-    // In turns when both wait (ISO-04). Says nothing of cq_valid, which comes late: a completion that comes beside an
+    // In turns when both wait (ISO-04). Says nothing of cq_valid, which comes late: a completion that comes with an
     // event lets one event pass, whoever was last. What writes nothing waits for no answer of memory (CQ-01).
     wire eq_turn = eq_valid && (!cq_waits || !last_eq);
     wire take_eq = eq_turn && slot_ready;

@@ -103,7 +103,7 @@ module cde_mbox #(
     wire [4:0]  new_log2 = arg3[`CDE_RING_LOG2_LSB +: 5];
     wire [15:0] new_page = arg4[`CDE_CQ_OWNER_PAGE_LSB +: 16], new_eq = arg4[`CDE_CQ_OWNER_EQ_LSB +: 16];
 
-    // Decoded a cycle behind cmd
+    // Decoded a cycle after cmd
     reg is_eq_cmd, c_create_eq, c_create_cq, c_modify_eq, c_modify_cq, c_resize_eq, c_resize_cq, c_query_eq, c_query_cq,
         c_destroy_eq, c_destroy_cq;
     always @(posedge clk) begin

@@ -32,7 +32,7 @@ module cde_arbiter #(
     input  wire            offer_take
 );
 
-    // Two levels: groups of at most 8 QPs, each searched beside the choice of the group; numbers are encoded per group.
+    // Two levels: groups of at most 8 QPs, each searched while the group is chosen; numbers are encoded per group.
     localparam GW = QP_W > 3 ? 3 : QP_W;
     localparam G = 1 << GW;
     localparam NG = NUM_QP / G;

@@ -50,7 +50,7 @@ module cde_ctx_2w #(
     reg [AW-1:0]  r0_masked_1, r1_masked_1;
     wire [AW-1:0] r0_addr_1 = r0_masked_1 ^ MASK[AW-1:0], r1_addr_1 = r1_masked_1 ^ MASK[AW-1:0];
     reg           r0_newest_2, r0_side, r1_newest_2, r1_side;
-    // Read a cycle behind the banks: what was stored in between is among the writes that replace what was read.
+    // Read a cycle after the banks: what was stored in between is among the writes that replace what was read.
     // Bank 1 holds the newest word where the bits of both sides differ.
 `ifdef FORMAL
     wire [(1 << AW) - 1:0] bits0, bits1, newest = bits0 ^ bits1;
@@ -89,7 +89,7 @@ module cde_ctx_2w #(
     cde_ecc_syndrome #(.W(W)) sum11 (.parts(r1_parts1_2), .syndrome(r1_syn1_2));
 
     // A word is corrected only when none of its writes is on the way, nor another one in the cycle of the correction.
-    // In the cycle behind it is written back into its bank, unless the other bank gets a newer one, so written back it
+    // In the cycle after it is written back into its bank, unless the other bank gets a newer one, so written back it
     // takes its place among the writes. Of two words one is written back, the other when it is read again.
     reg           back, back_side;
     reg [AW-1:0]  back_addr;

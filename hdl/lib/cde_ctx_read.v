@@ -2,12 +2,12 @@
 // cde_ctx_read: the way of a read out of a memory of contexts (cde_ctx, cde_ctx_2w).
 //
 // Purpose: what the memory gave, registered with its parities, is corrected, and replaced by the latest write not in
-//          it: that of the cycle before the read, of its own, or of the two behind it, by either write port; of one
+//          it: that of the cycle before the read, of its own, or of the two after it, by either write port; of one
 //          cycle port 1 wins. All but the last are compared in one cycle and chosen in the next. A wrong word is
 //          reported once while it is read again within three reads.
 // Ports:   raddr_1 address of the read of the cycle before; q_2 data and syndrome_2 syndrome (cde_ecc_syndrome) of the
 //          read of two cycles before; of each write port the write itself and its steps (cde_ctx_write), with AHEAD the
-//          address of the write of the cycle behind (ahead0, ahead1); rdata; bad, lost report; heal the word in rdata
+//          address of the write of the cycle after (ahead0, ahead1); rdata; bad, lost report; heal the word in rdata
 //          was corrected and is to be written back, heal_addr.
 // Latency: rdata, bad, lost and heal belong to the raddr_1 of two cycles before.
 `default_nettype none
@@ -60,7 +60,7 @@ module cde_ctx_read #(
 
     reg [AW-1:0]  raddr_2;
     reg           ok_1, ok_2;                       // read after the clearing walk
-    // Hits of port 0 and port 1: by the write of the cycle before the read, of its own cycle, and of the two behind it
+    // Hits of port 0 and port 1: by the write of the cycle before the read, of its own cycle, and of the two after it
     wire          one0_1 = v0_2 && at0_2 == raddr_1, one1_1 = v1_2 && at1_2 == raddr_1;
     wire          own0_1 = v0_1 && at0_1 == raddr_1, own1_1 = v1_1 && at1_1 == raddr_1;
     wire          next0_1 = we0 && waddr0 == raddr_1, next1_1 = we1 && waddr1 == raddr_1;

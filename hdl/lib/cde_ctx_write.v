@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_ctx_write: the way of a write into a memory that forwards (cde_ctx, cde_ctx_2w, cde_ram).
 //
-// Purpose: a write is registered (step 1) and encoded; its data are shown in that step and in the two behind (steps 2
+// Purpose: a write is registered (step 1) and encoded; its data are shown in that step and in the two after (steps 2
 //          and 3). A corrected word takes the place of a write when there is none. The clearing walk goes before both.
 // Ports:   clear, clear_addr of the walk; we, waddr, wdata; heal, heal_addr, heal_data corrected word; flip, mask bits
 //          to invert (cde_flip); put_code the code word of step 1. _1, _2, _3: v something is written, user by the
 //          user, at where, data what.
-// Latency: step 1 and put_code a cycle behind we.
+// Latency: step 1 and put_code a cycle after we.
 `default_nettype none
 `include "cde_mem.vh"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_lanes: code words of a memory of contexts, each lane (cde_ecc.vh) in a memory of its own.
 //
-// Purpose: the bits whose parity is taken behind a read stand side by side: a lane fits the width of one block RAM, its
+// Purpose: the bits whose parity is taken after a read stand side by side: a lane fits the width of one block RAM, its
 //          data and check bits with it. CW = W: no code, one lane.
 // Ports:   write port (we, waddr, code), R read ports (raddr, q).
 // Latency: q belongs to the raddr of the cycle before. A read at the edge of a write of its word has no value.

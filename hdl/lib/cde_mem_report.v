@@ -5,7 +5,7 @@
 //          cycles of its last read; that it is lost now is.
 // Ports:   wrong, hopeless what the correction says of the word at `at`; bad, lost report. Quiet while the clearing
 //          walk runs.
-// Latency: combinational behind wrong and hopeless, which come from registers.
+// Latency: combinational from wrong and hopeless, which come from registers.
 `default_nettype none
 
 module cde_mem_report #(

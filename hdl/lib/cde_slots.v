@@ -4,7 +4,7 @@
 //
 // Purpose: requests of send queues, records of taken buffers, which nothing asks for before the cycle after their
 //          write: a read at the edge of the write of its word has no value. As cde_ram_direct, but what is read is
-//          registered before it is corrected, and again behind that. All words are 0 after the clearing walk. With ECC,
+//          registered before it is corrected, and again after that. All words are 0 after the clearing walk. With ECC,
 //          each lane (cde_ecc.vh) corrects one wrong bit and detects two; both are reported, and a corrected word is
 //          written back.
 // Ports:   maintenance bus in and out (cde_mem.vh), write (we, waddr, wdata), read (raddr, rdata).

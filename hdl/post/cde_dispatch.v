@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_dispatch: indicates released requests to the transport (DF-06, DF-09, DF-12, DF-13).
 //
-// Purpose: cde_looks says which request is fetched. It is read (P, three cycles) and judged (G) beside how far its QP
+// Purpose: cde_looks says which request is fetched. It is read (P, three cycles) and judged (G) with how far its QP
 //          has got: one that is not next, or fenced and must wait, is dropped, and its QP looked at again when it asks.
 //          What passes waits in a queue, and is offered (O). So nothing in front of the queue ever stands still. A QP
 //          may leave CONNECTED while requests of it wait: the first of them that comes out sets the QP back to itself,
 //          the others are discarded, and all come again, to be skipped.
 // Ports:   released requests (acc_*, end_*, rel_*, stop), the QP of the decision of the next cycle (early_*), retired
-//          Reads (rr_*), peers; m_axis_work; indicated requests (ind_*), a cycle behind their beats.
+//          Reads (rr_*), peers; m_axis_work; indicated requests (ind_*), a cycle after their beats.
 // Latency: decision of a post in cycle t, offered on m_axis_work in t+6. One request a cycle.
 `default_nettype none
 `include "cde_defs.vh"
@@ -265,7 +265,7 @@ module cde_dispatch #(
             if (taken) o_offer <= 1'b0;
             if (executed || put_back) {o_valid, o_doomed} <= 2'b00;
         end
-        // A local request that changes keys is executed when its beat has been taken; what is behind it waits for the
+        // A local request that changes keys is executed when its beat has been taken; what is after it waits for the
         // outcome.
         o_sent <= (o_sent && !loc_done) || (taken && o_executes);
         loaded <= load;

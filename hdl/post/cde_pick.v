@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_pick: round-robin choice of one of many.
 //
-// Purpose: the first that asks behind the one that was taken two cycles ago or earlier (ISO-04): the place of the
+// Purpose: the first that asks after the one that was taken two cycles ago or earlier (ISO-04): the place of the
 //          newest has a cycle of its own to become a mask. Who was taken asks no more, so none comes twice in a row
 //          while another one asks. What each group of at most 8 holds is known before it is chosen: its members, and
 //          whether there are any, come from registers.
@@ -24,7 +24,7 @@ module cde_pick #(
     output wire [W-1:0] number
 );
 
-    // Two levels: groups of at most 8, each searched beside the choice of the group; numbers are encoded per group.
+    // Two levels: groups of at most 8, each searched while the group is chosen; numbers are encoded per group.
     localparam GW = W > 3 ? 3 : W;
     localparam G = 1 << GW;
     localparam NG = N / G;
@@ -51,10 +51,10 @@ module cde_pick #(
     endfunction
 
     reg  [N-1:0]    asks;
-    reg  [N-1:0]    after;                   // of those, behind the latest
+    reg  [N-1:0]    after;                   // of those, after the latest
     wire [N-1:0]    behind = {N{1'b1}} << latest << 1;
     reg  [NG-1:0]   group_any, group_after;
-    // The choice among those behind the latest, and among all if there is none, stand ready.
+    // The choice among those after the latest, and among all if there is none, stand ready.
     wire            wraps = group_after == {NG{1'b0}};
     wire [NG-1:0]   group_a = lowest_group(group_after), group_b = lowest_group(group_any);
     wire [W*NG-1:0] numbers_a, numbers_b;    // of the choice of each group, 0 of the others

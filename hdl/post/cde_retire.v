@@ -2,7 +2,7 @@
 // cde_retire: completes requests, per QP in post order (DF-02, DF-03, DF-11, DF-12, DF-15).
 //
 // Purpose: the oldest request of a QP retires when it was reported, executed here, or skipped. How far a QP may go is
-//          told by each report (its request, and the local and skipped ones behind it), and by a local or skipped
+//          told by each report (its request, and the local and skipped ones after it), and by a local or skipped
 //          request with no report outstanding. So nothing is fetched that may not retire: cde_looks says which request
 //          is fetched, it is read (P, three cycles), judged (G), waits in a queue, and is offered (O). Nothing in front
 //          of the queue ever stands still.

@@ -248,7 +248,7 @@ class QpModel(KeyUser):
     def indicate(self, late: bool = False) -> Indication:
         """The next request is offered on ``m_axis_work`` (DF-09, DF-13); a local one is executed.
 
-        Behind a local request that failed nothing is (DF-15a): the state ERROR comes first.
+        After a local request that failed nothing is (DF-15a): the state ERROR comes first.
 
         ``late``: its beat was offered before the connection was left; possible once for each
         connection, for a request that would have been next. A local request that fails ends the

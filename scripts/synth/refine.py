@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Moves cells of a placed design off their detours.
 
-nextpnr's legaliser puts single cells tens of tiles beside their way, and its annealing weighs
+nextpnr's legaliser puts single cells tens of tiles off their way, and its annealing weighs
 timing by an estimate that is far above what its router reaches. Here each cell on a way that is
 nearly the longest tries places nearby, and stays where the ways through it are shortest. nextpnr
 checks the result, with no cell left to place, and routes it. After that the same is done with the

@@ -83,7 +83,7 @@ class Timing:
                     self.setup[cell, found[1]] = int(found[2]) / 1000
 
     def _order(self) -> list[int]:
-        """Nets behind those that they depend on."""
+        """Nets after those that they depend on."""
         order: list[int] = []
         seen: dict[int, bool] = {}  # whether it is in the order
         for root in list(self.arcs):

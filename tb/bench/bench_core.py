@@ -27,7 +27,7 @@ WAYS: dict[str, Goal] = {
     "arm_to_event": ("<=", 9),
     "eqe_ack_to_irq": ("<=", 5),
 }
-#: Each event write takes a cycle of the port beside the completion that it stands for.
+#: Each event write takes a cycle of the port in addition to the completion that it stands for.
 EVERY_CALLBACK: Goal = (">=", 0.8, 0.69)
 #: By memory latency, where 256 writes under way are too few for a write per cycle.
 LONG: dict[int, Goal] = {300: (">=", 0.84), 400: (">=", 0.63)}
@@ -35,7 +35,7 @@ LONG: dict[int, Goal] = {300: (">=", 0.84), 400: (">=", 0.63)}
 
 @pyuvm.test()
 class Uniform(RateTest):
-    """One completion per cycle, each for a random CQ; a credit per cycle beside it."""
+    """One completion per cycle, each for a random CQ; a credit per cycle with it."""
 
     async def scenario(self) -> None:
         cqs = await self.create(256, 10, latency=MEMORY_CYCLES)

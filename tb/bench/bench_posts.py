@@ -74,7 +74,7 @@ class PostsOneQp(_PostsTest):
 
 
 class _FullPathTest(PostRateTest):
-    """Posts, work, reports, retirement and entries, all at once; beside them consumer indices."""
+    """Posts, work, reports, retirement and entries, all at once; with them consumer indices."""
 
     async def full_path(self, name: str, lines: list[Line]) -> None:
         window = await self.run_posts(lines, every=INDEX_EVERY, doorbell=self.consume)

@@ -31,7 +31,7 @@ DEPTH = 256
 #: Messages for each QP, buffers for each that are posted before, and while they arrive.
 MESSAGES = 128
 BEFORE = 32
-#: Posts for each QP beside receives.
+#: Posts for each QP during receives.
 POSTS = 32
 SAMPLES = 32
 #: Ceilings.
@@ -41,7 +41,7 @@ R = TypeVar("R", bound=Record)
 
 
 class _RatesTest(RecvLoadTest):
-    """A request per cycle, each for the next QP; beside it a receive post per cycle."""
+    """A request per cycle, each for the next QP; with it a receive post per cycle."""
 
     shared = 0
     suffix = ""

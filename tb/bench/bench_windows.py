@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Speed of what guards memory: checks of remote accesses, alone and beside posts, and requests that
+"""Speed of what guards memory: checks of remote accesses, alone and with posts, and requests that
 change keys, taken as in bench_core.py. All queue pairs are guarded, each has a window of its own.
 """
 
@@ -108,7 +108,7 @@ class AccessCheckLatency(_GuardTest):
 
 @pyuvm.test()
 class PostsWithChecks(_GuardTest):
-    """A post per cycle on random QPs, and a check per cycle beside it."""
+    """A post per cycle on random QPs, and a check per cycle with it."""
 
     allow = ("no_completions",)
 

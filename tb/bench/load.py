@@ -108,7 +108,7 @@ class Consumer:
 
     ``arms``: types to arm with and how often each of them is drawn against one plain consumer
     index. ``returns_every``: at most one callback return in so many doorbells. The index told is
-    that behind the latest entry seen in memory.
+    that after the latest entry seen in memory.
     """
 
     def __init__(
@@ -236,7 +236,7 @@ class RateTest(LoadTest):
     """Completions at full rate. The consumer of a plain run tells an index every 32 cycles."""
 
     async def run_load(self, beats: Sequence[tuple[Cq, ...]], consumer: Consumer) -> Meter:
-        """Sends the beats beside the consumer, to the end."""
+        """Sends the beats while the consumer runs, to the end."""
         task = cocotb.start_soon(consumer.run())
         self.send(beats)
         await self.finish(beats, consumer)

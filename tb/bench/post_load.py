@@ -113,6 +113,6 @@ class PostRateTest(PostLoadTest):
         return self.tell(self.env.host.cqs[number])
 
     def tell(self, cq: Cq) -> Pending[WriteResult]:
-        """A consumer tells the index behind the latest entry seen in memory."""
+        """A consumer tells the index after the latest entry seen in memory."""
         self.told[cq.number] = index = self.meter.written[cq.number]
         return cq.post_consumer_index(index & 0xFFFF)

@@ -5,7 +5,7 @@
 // be lost. With RECORDS_IN_MEMORY (Verilator) the rows of a block are copied to where Python finds them: records.cpp.
 //
 // Row 0 begins with: 7:0 0xFF, 15:8 rows used, 23:16 latest flush request that was served, 31:24 block number, 63:32
-// cycle. Records follow behind two more words, the channels on which somebody was kept waiting since the block before
+// cycle. Records follow after two more words, the channels on which somebody was kept waiting since the block before
 // (bfm_waits): `blocked`, `withheld`. They never go across rows; a word of 0 ends a row early. A record's first word:
 // 7:0 kind, 31:8 by kind, 63:32 cycle. Kinds and their words are those of tb/env/harness/decode.py.
 //

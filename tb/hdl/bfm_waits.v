@@ -3,8 +3,8 @@
 // Tells on which channels somebody was kept waiting for three cycles in a row, one bit per channel. `blocked`: valid
 // was high and ready low, with ready seen high before, since the reset. `withheld`: a source of the harness had an item
 // that was due, and its stalls kept it back. Both hold what was seen since the change of `toggle` before, the cycle of
-// that change included; at the very next edge behind it still what they held before.
-// Latency: a bit is set behind the edge of the third cycle.
+// that change included; at the very next edge after it still what they held before.
+// Latency: a bit is set after the edge of the third cycle.
 `default_nettype none
 `timescale 1ns / 1ps
 

@@ -36,7 +36,7 @@ class Judge:
         self.board: Scoreboard | None = None
         self.coverage: Coverage | None = None
         self.facts = Facts()
-        #: The end of the latest life was judged, and nothing has come behind it.
+        #: The end of the latest life was judged, and nothing has come after it.
         self.ended = False
         self._asked: dict[int, Asked] = {}
         self._upsets = UpsetCoverage()

@@ -71,7 +71,7 @@ def raw(*words: int) -> Args:
     return Args((*words, *[0] * (8 - len(words))))
 
 
-#: Commands of receive queues that are refused behind :meth:`EngineStream.receivers`.
+#: Commands of receive queues that are refused after :meth:`EngineStream.receivers`.
 REFUSED_OF_QUEUES = (
     (codes.Command.CREATE_SRQ, raw(0, 4, 1), CommandResult.CMD_EXISTS),
     (codes.Command.CREATE_SRQ, raw(2, 1, 1), CommandResult.CMD_BAD_OBJECT),
@@ -134,7 +134,7 @@ def troubles_of_completions() -> Stream:
     s.command(codes.Command.RESIZE_CQ, make_args(0, base=0x8000, log2=1).words)
     s.resize_cq(0)
     s.command(codes.Command.QUERY_CQ, make_args(0).words)
-    # The event is written again, and behind its answer the vector changes.
+    # The event is written again, and after its answer the vector changes.
     s.doorbell(0, ArmType.SOLICITED)
     s.complete(0, s.cqe(status=9), credit=False)
     s.event()
@@ -230,7 +230,7 @@ def troubles_of_posts() -> EngineStream:
     for _ in range(3):
         s.retire()
     s.set_state(0, 1)
-    # A queue pair goes as soon as its request has retired, and a CQ behind it.
+    # A queue pair goes as soon as its request has retired, and a CQ after it.
     s.post(s.make(qp=1))
     tag = s.work(1)
     for _ in range(2):
@@ -324,7 +324,7 @@ def troubles_of_receives() -> EngineStream:
     s.whole(OWN, 5)
     s.call()
     s.raised(1)
-    # A message does not fit, the one behind it does; the flush waits for both.
+    # A message does not fit, the one after it does; the flush waits for both.
     long, next_ = RecvRequest(OWN, 1), RecvRequest(OWN, 16)
     s.receive(s.buffer(OWN, (1,)))
     s.arrives(long)

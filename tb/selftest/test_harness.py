@@ -182,7 +182,7 @@ RESET: Step = (1, 0, 0, 0, 0)
         # Nothing offered, or taken at once
         ([OPEN, IDLE, IDLE, IDLE, TAKE], [(0, 0)]),
         ([OPEN, (0, 3, 3, 0, 0), (0, 3, 3, 0, 0), (0, 3, 3, 0, 0), TAKE], [(0, 0)]),
-        # Before ready was high for the first time, also behind a reset
+        # Before ready was high for the first time, also after a reset
         ([RESET, BLOCK, BLOCK, BLOCK, BLOCK, TAKE], [(0, 0)]),
         ([OPEN, RESET, BLOCK, BLOCK, BLOCK, TAKE], [(0, 0)]),
         ([OPEN, BLOCK, BLOCK, RESET, BLOCK, BLOCK, TAKE], [(0, 0)]),

@@ -164,7 +164,7 @@ def test_order_is_kept(one: int, two: int) -> None:
 
 @pytest.mark.parametrize("before, credited", [(2, 0), (1, 2)])
 def test_what_was_no_candidate_is_not_placed(before: int, credited: int) -> None:
-    """Content of no completion; or one behind a completion that came with a credit."""
+    """Content of no completion; or one after a completion that came with a credit."""
     lanes = cqes(3)
     stream = race(*lanes[:before])
     for lane in lanes[before : before + credited]:
@@ -256,7 +256,7 @@ def test_settings_count_from_some_moment_of_the_command() -> None:
 
 
 def test_a_host_that_does_not_read_the_results(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Records behind its command are withheld: neither a next command nor the end passes."""
+    """Records after its command are withheld: neither a next command nor the end passes."""
     monkeypatch.setattr("cocotb.start_soon", lambda watch: watch.close())
     board = Scoreboard(PARAMS)
     pins = Pins(None, board)

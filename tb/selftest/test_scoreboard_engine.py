@@ -345,7 +345,7 @@ def work_step(stream: EngineStream, gap: int = 0) -> None:
 
 @pytest.mark.parametrize("ahead", [1, 3, 4])
 def test_executed_while_beats_are_not_taken(ahead: int) -> None:
-    """A local request is behind remote ones whose beats an output register holds."""
+    """A local request is after remote ones whose beats an output register holds."""
     stream = EngineStream().guards()
     for _ in range(ahead):
         stream.post(stream.make(SEND))
@@ -416,7 +416,7 @@ def test_same_cycle() -> None:
 
 
 def test_query_while_a_request_executes() -> None:
-    """It tells of before or of behind, and of nothing else."""
+    """It tells of before or of after, and of nothing else."""
     stream = EngineStream().guards()
     stream.post(stream.bind_post())
     start = stream.tick()

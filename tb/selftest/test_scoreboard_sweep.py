@@ -150,7 +150,7 @@ def test_everything_counts(name: str) -> None:
 
 # -- streams that are cut short --------------------------------------------------------------------
 
-#: What may be under way behind some record, and the allowance that excuses it at the end.
+#: What may be under way after some record, and the allowance that excuses it at the end.
 LEFT = {
     "QP #: never completed: tag": "",
     "QP #: never flushed: buffer": "",
@@ -208,7 +208,7 @@ def test_what_is_left_is_told_at_the_end() -> None:
     right(stream, ("memory",))
 
 
-#: What is told when nothing comes any more behind some record.
+#: What is told when nothing comes any more after some record.
 LATE = (
     "held requests are too old",
     "waits for its beat",

@@ -160,7 +160,7 @@ def test_facts_count(tmp_path: Path) -> None:
     told = {"completions": 2, "error_responses": 1, "writes": 2, "refused": 1, "reports": 1}
     told |= {"records": 10, "longest_delay": 2}
     assert {name: facts.counts[name] for name in told} == told
-    # Behind a reset nothing from before it is answered.
+    # After a reset nothing from before it is answered.
     facts([MemWrite(0, 1, 0, 0, 0), MemResponse(9, 1, 0), MemResponse(900, 1, 0)])
     assert facts.counts["longest_delay"] == 9
     facts.write(tmp_path / "a" / "facts.json")

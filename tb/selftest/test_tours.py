@@ -214,10 +214,10 @@ def test_missing_rule_shows(
 
 
 def test_pairs(graph: graphs.Graph) -> None:
-    """Both actions are possible in the state, the second one behind the first, too."""
+    """Both actions are possible in the state, the second one after the first, too."""
     pairs = graphs.pair_graph(graph, ["up", "e*"])
     there = [(step.source, step.action) for step in pairs.transitions]
-    # Nothing can happen behind an end.
+    # Nothing can happen after an end.
     assert there == [(n, f"up + {second}") for n in (0, 1, 3) for second in ("up", "end")]
     driven = Driven(pairs)
     for source, action in there[1:]:

@@ -250,7 +250,7 @@ class WorkStream(Stream):
         self.add(WorkBeat(self.cycle, qp, found.last, found.tuser, found.post.encode()))
 
     def work(self, qp: int = 0, late: bool = False) -> int:
-        """The next work beat of a QP, behind its execution; returns its tag."""
+        """The next work beat of a QP, after its execution; returns its tag."""
         self.tick()
         found = self.posting.indicate(qp, late)
         if found.step is not None:

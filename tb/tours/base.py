@@ -108,7 +108,7 @@ class TourTest(CarillonTest):
         return ""
 
     def stray(self, *name: str) -> tuple[int, int]:
-        """QP and tag of what is behind the oldest one that was not reported."""
+        """QP and tag of what is after the oldest one that was not reported."""
         number = self.qp(*name).number
         waiting = self.side.outstanding(number)
         return number, (waiting[0].tag + 1 if waiting else 0) & self.index_mask
@@ -202,7 +202,7 @@ class TourTest(CarillonTest):
         return self.driven.starts(self.state())
 
     async def step(self, state: int, action: str) -> int:
-        """One action; returns the number of the state behind it."""
+        """One action; returns the number of the state after it."""
         self.driven.ahead(state, self.state())
         self.seen.clear()
         answer = await self.act(action)

@@ -74,7 +74,7 @@ def world_of(name: str) -> World:
 
 @cache
 def explored(name: str) -> Graph:
-    """The reachable graph of this name, or its pairs behind ``pairs:``."""
+    """The reachable graph of this name, or its pairs after ``pairs:``."""
     kind, _, base = name.partition(": ")
     if kind == "pairs":
         return pair_graph(explored(base), PAIRS[base])

@@ -4,7 +4,7 @@
 A *world* is a small configuration of the reference model at rest. An *action* is one thing that a
 host, a peer or a transport does, also one that is refused, with everything that follows from it
 until rest. A *state* is the world's key: what its future can depend on, without counters. A
-*transition* is a state, an action that it allows, its answer, and the state behind it. Nothing here
+*transition* is a state, an action that it allows, its answer, and the state after it. Nothing here
 knows of a simulation.
 """
 
@@ -129,7 +129,7 @@ def way(graph: Graph, state: int, goals: Container[int]) -> list[int] | None:
 
 def pair_graph(graph: Graph, patterns: Sequence[str]) -> Graph:
     """Pairs of actions that meet in a state: both match a pattern and are possible there, and the
-    second one is possible behind the first, too. Where a pair ends depends on how its actions meet:
+    second one is possible after the first, too. Where a pair ends depends on how its actions meet:
     target -1.
     """
     found = Graph(f"pairs: {graph.name}", graph.states, [], graph.index)

@@ -38,7 +38,7 @@ class Driven:
             raise TourError(f"{where} has become {state} by itself")
 
     def note(self, source: int, action: str, answer: str, state: Hashable) -> int:
-        """What was seen of an action, and the state behind it; returns the number of that state.
+        """What was seen of an action, and the state after it; returns the number of that state.
         Raises :class:`TourError` if the graph says something else.
         """
         graph = self.graph

@@ -16,7 +16,7 @@ _PIN = "tb_top.dut."
 #: Bit 11 of the number of a window's key (docs/windows.md).
 WINDOW_BIT = 0x800
 _PERIOD_PS = 4000
-#: Clock cycles before the first step, which a post is on its way to, and behind the last one; shown
+#: Clock cycles before the first step, which a post is on its way to, and after the last one; shown
 #: at most; looked at for steps.
 _AROUND, _SHOWN, _LOOKED_AT = 12, 160, 100_000
 _WIDTH, _ZOOM_PIXELS = 1200, 200
@@ -266,7 +266,7 @@ def ps_per_step(wave: object) -> int:
 def write_stories(
     wave: Path, numbers: Mapping[str, int], end_ps: int, failed_ps: int = -1, full: bool = True
 ) -> list[Path]:
-    """The views of a run, beside its waves. ``failed_ps``: the first mismatch, -1 without one."""
+    """The views of a run, next to its waves. ``failed_ps``: the first mismatch, -1 without one."""
     written = []
     for name, story in STORIES.items():
         if name in FULL and not full:

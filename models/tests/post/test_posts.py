@@ -452,7 +452,7 @@ def test_check_changes_nothing() -> None:
     ],
 )
 def test_files_of_verbs_are_told_apart(opcode: int | None, told: str) -> None:
-    """A file beside that of Send without a verb, or with its opcode or its name."""
+    """A file next to that of Send without a verb, or with its opcode or its name."""
     send = BY_NAME["Send"]
     nop = {} if opcode is None else {"VERB": replace(send, opcode=opcode)}
     with pytest.raises((TypeError, ValueError), match=told):

@@ -125,7 +125,7 @@ Hooks = Mapping[type, Callable[[Any], None]]
 #: as it was then.
 MemoryHook = Callable[[int, int, bytes], None]
 
-#: Kinds of a number alone: its words behind the head.
+#: Kinds of a number alone: its words after the head.
 _PLAIN: dict[int, tuple[Callable[[int, int], Record], int]] = {
     CREDIT_REQUEST: (CreditRequest, 1),
     DONE: (DoneReport, 1),

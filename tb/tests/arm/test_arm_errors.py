@@ -20,8 +20,8 @@ FAILED = CqStatus.INTERNAL_ERROR
 @pyuvm.test()
 class SolicitedGoneTest(StepTest):
     """CQ-08, CQ-09, CQ-17: an arm for solicited entries, read by type, when those that were there
-    are consumed and behind them are unsolicited ones, or solicited ones that failed, were lost in
-    an overflow, or lie behind one that failed: it is not satisfied.
+    are consumed and after them are unsolicited ones, or solicited ones that failed, were lost in
+    an overflow, or lie after one that failed: it is not satisfied.
     """
 
     async def scenario(self) -> None:
@@ -33,7 +33,7 @@ class SolicitedGoneTest(StepTest):
                 await self.one(before, "failed", beats)
 
     async def one(self, before: int, end: str, beats: list[int]) -> None:
-        """``before`` solicited entries, consumed; behind them beats of so many; then the arm."""
+        """``before`` solicited entries, consumed; after them beats of so many; then the arm."""
         log2 = 1 if end == "lost" and before == 2 else 3
         q = await self.consumer(f"{before}, {beats} {end}", log2=log2, typed=True)
         await q.place(*[SOLICITED_RECEIVE] * before)
@@ -92,7 +92,7 @@ class OldStaysOldTest(StepTest):
 @pyuvm.test()
 class FailureAfterOverflowTest(StepTest):
     """CQ-17, CQ-18: entries were under way at the overflow, and the write of one of them fails: the
-    first status stays, each error of an armed queue calls back, nothing behind the hole is
+    first status stays, each error of an armed queue calls back, nothing after the hole is
     published.
     """
 
@@ -114,7 +114,7 @@ class FailureAfterOverflowTest(StepTest):
             await q.arm(arm)
         await q.overflow(calls=int(arm is not None), snap=0)
         if arm is not None:
-            # A fresh arm in the callback: its reason comes behind the overflow.
+            # A fresh arm in the callback: its reason comes after the overflow.
             await q.arm(arm)
         mem.release_cq(number)
         await q.settle()
@@ -123,7 +123,7 @@ class FailureAfterOverflowTest(StepTest):
         if arm is not None:
             await q.callback_returns(calls=1, status=OVERFLOW, snap=good)
             await q.callback_returns()
-        # What was published stays; the entries behind it were written and may be passed (CQ-22).
+        # What was published stays; the entries after it were written and may be passed (CQ-22).
         q.take(good)
         assert await q.cq.update_consumer_index(good) == (0, 0)
         await q.settle()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rings of event queues. Entries that fail: the host learns of those that are given up and of those
-behind them, and no entry that it has not read is overwritten. Rings that change while events are
+after them, and no entry that it has not read is overwritten. Rings that change while events are
 on their way (CQ-16, CQ-19).
 """
 
@@ -63,9 +63,9 @@ class EventRingTest(DirectedTest):
 
 @pyuvm.test()
 class HoleIsToldTest(EventRingTest):
-    """CQ-16, CQ-18: the entry of one CQ fails, the one behind it in the ring is acknowledged, and
+    """CQ-16, CQ-18: the entry of one CQ fails, the one after it in the ring is acknowledged, and
     the host looks then: it stops in front of the slot that is not written yet. When that is given
-    up the host is told, skips it, and finds the callback behind it. Failures of the last writes
+    up the host is told, skips it, and finds the callback after it. Failures of the last writes
     come at different times.
     """
 
@@ -124,7 +124,7 @@ class UntoldHoleTest(EventRingTest):
         await self.harness.cycles(100)
         assert not await self.given_up()
         assert await host.counter("LOG_LOST") > 0
-        # The others' entries are in memory behind the hole, and under way.
+        # The others' entries are in memory after the hole, and under way.
         assert [await self.lost(cq) for cq in cqs] == [True, False, False]
         assert (await host.query_eq(self.eq)).producer == len(cqs)
         entry = LogEntry(Cause.EQ_FAILED, Kind.CQ, cqs[0].number, self.eq.reader.index)
@@ -146,7 +146,7 @@ class UntoldHoleTest(EventRingTest):
 @pyuvm.test()
 class HoleIsKeptTest(EventRingTest):
     """CQ-11, CQ-16, CQ-18: a ring without a slot to spare. The host has not read the entry of one
-    CQ; that of the other is given up. It is armed again, before or behind that, or destroyed:
+    CQ; that of the other is given up. It is armed again, before or after that, or destroyed:
     nothing is written over the unread entry, because the host has not returned from the callback.
     """
 
@@ -410,7 +410,7 @@ class AmidOthersTest(DirectedTest):
         asked = cocotb.start_soon(self.env.host.resize_eq(eq, eq.log2))
         await self.harness.cycles(200)
         assert not asked.done(), f"EQ {eq.number}: RESIZE_EQ is answered before any entry is"
-        # One by one, far enough from each other: the scoreboard sees behind which the command ends.
+        # One by one, far enough from each other: the scoreboard sees after which the command ends.
         self.harness.stall(Channel.MEM_B, 0.97)
         mem.release_eq(eq.number)
         await self.harness.cycles(60 * len(cqs) + 1000)

@@ -74,7 +74,7 @@ class TurnsTest(DirectedTest):
 @pyuvm.test()
 class InterruptOrderTest(TurnsTest):
     """EQs wait behind the vector of one, all of them or any one of higher number, and that one
-    again: they are sent in the order of their numbers, from the one behind it on; its own second
+    again: they are sent in the order of their numbers, from the one after it on; its own second
     one is the last. Valid waits for nothing outside.
     """
 

@@ -48,7 +48,7 @@ class ErrorAtEachWriteTest(PairsTest):
         assert hit["entry"] >= 4 and hit["event"] >= 1, hit
 
     async def trial(self, resp: int, skip: int) -> str | None:
-        """The write behind ``skip`` others fails; None: there were not so many."""
+        """The write after ``skip`` others fails; None: there were not so many."""
         env = self.env
         mark = len(self.seen)
         rule = env.mem.fail(resp, skip=skip, lands=skip % 2 == 0)

@@ -58,7 +58,7 @@ _NOT_HERE = (Channel.CPL, Channel.RSV, Channel.ANS)
 
 Waits = Mapping[Channel, frozenset[str]]
 _MEMORY = frozenset(("entry", "event", "receive"))
-#: Operations that end behind the stall: they need the channel, directly or, behind ``MEM_*``,
+#: Operations that end after the stall: they need the channel, directly or, after ``MEM_*``,
 #: because everything goes to memory in one stream. All others end while it stands still.
 WAITS: Waits = {
     Channel.MEM_AW: _MEMORY,
@@ -117,7 +117,7 @@ class Stalling(DirectedTest):
 @pyuvm.test()
 class EachSinkStalledTest(PairsTest, Stalling):
     """Each channel that the engine drives is held, and meanwhile every kind of operation is tried:
-    those that need it end behind the stall, the others within it.
+    those that need it end after the stall, the others within it.
     """
 
     async def scenario(self) -> None:
@@ -241,7 +241,7 @@ class StalledLifeTest(Stalling):
 @pyuvm.test()
 class FullStallTest(WindowTest, Stalling):
     """Each sink in turn, in a life of its own: what is in front of it is full, and more waits for
-    it. Whatever else queue pairs, queues, regions and windows do goes on; behind the stall
+    it. Whatever else queue pairs, queues, regions and windows do goes on; after the stall
     everything ends.
     """
 

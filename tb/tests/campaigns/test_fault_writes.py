@@ -90,7 +90,7 @@ class RandomWritesTest(DirectedTest):
             assert answer is not None and answer.resp == SLVERR and answer.cause, answer
 
     def write(self, rng: random.Random) -> Pending[WriteResult]:
-        """Any address of any page that has no owner, or behind the last page; any size, strobes,
+        """Any address of any page that has no owner, or after the last page; any size, strobes,
         length and data, most of them close to what would be legal.
         """
         bits, config = rng.getrandbits, self.config

@@ -102,7 +102,7 @@ class MemoryUser(WindowTest, UpsetsTest):
         self.report(qp)
         (found,) = await qp.cq.wait_results(1)
         assert found.request_context == post.context
-        # Not always right behind the publication, whose word would be replaced unread.
+        # Not always right after the publication, whose word would be replaced unread.
         await self.harness.cycles(rng.randrange(9))
         await qp.cq.update_consumer_index()
 
@@ -183,7 +183,7 @@ class MemoryUser(WindowTest, UpsetsTest):
         await region.deregister()
 
     async def fail(self) -> None:
-        """A request and a receive that fail, what comes behind them, and new connections."""
+        """A request and a receive that fail, what comes after them, and new connections."""
         first, second = self.sender, self.owner
         posts = [self.write_post(first) for _ in range(2)]
         await self.accept(first, posts)

@@ -15,7 +15,7 @@ ZONE = 0xA5C3
 
 class SegmentTest(TakingTest):
     async def setup(self, zone: int = ZONE) -> None:
-        """Queues on which a post with legal segments is refused behind the checks of segments: a QP
+        """Queues on which a post with legal segments is refused after the checks of segments: a QP
         in ERROR, and a full SRQ.
         """
         self.zone = zone

@@ -88,7 +88,7 @@ class Consumer:
         return f"CQ {self.cq.number} ({self.name})" if self.name else f"CQ {self.cq.number}"
 
     def index(self, number: int | None = None) -> int:
-        """The index of an entry number, default: behind what was polled."""
+        """The index of an entry number, default: after what was polled."""
         return (self.polled if number is None else number) & self.test.index_mask
 
     # -- steps -------------------------------------------------------------------------------------

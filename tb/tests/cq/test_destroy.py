@@ -14,7 +14,7 @@ NUMBER = 7
 
 @pyuvm.test()
 class DestroyTest(DirectedTest):
-    """While a callback runs, with a due one behind it; with writes outstanding; with the event
+    """While a callback runs, with a due one after it; with writes outstanding; with the event
     unacknowledged; in error. A dying queue takes nothing and calls nobody; the next life under its
     number knows nothing of it.
     """

@@ -87,7 +87,7 @@ class EqeWriteErrorTest(StepTest):
         assert (await self.env.host.query_eq(eq)).attached == 1
 
     async def fails(self, eq: Eq, failures: int, resp: int, lands: bool) -> None:
-        """One event entry fails ``failures`` times; a witness's event is right behind it."""
+        """One event entry fails ``failures`` times; a witness's event is right after it."""
         env, host, witness = self.env, self.env.host, self.witness
         name = f"{failures} failures, {resp}, lands {lands}"
         number = self.numbers.randrange(1, self.config.num_cq)

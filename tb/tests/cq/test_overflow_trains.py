@@ -28,7 +28,7 @@ ALONE = (("-c", 0), ("cc", 0), ("cc", 1), ("wc", 0))
 class OverflowTrainTest(DirectedTest):
     """CQ-17: beats of all kinds, alone and back to back, for a CQ without reservation with some
     room: as many are placed as there is room for, and stay; the first one too many is the overflow,
-    once, and whatever comes behind it, in its beat and in the next cycle, too, finds the CQ in
+    once, and whatever comes after it, in its beat and in the next cycle, too, finds the CQ in
     error, whatever room there is later. Silent ones need no room. A beat leaves one entry in the
     log, however many of its completions are dropped. The arm, of any type, has one callback.
     """

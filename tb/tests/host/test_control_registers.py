@@ -164,7 +164,7 @@ class EveryOffsetTest(RegisterTest):
     """ISO-02: after the reset every register that counts or holds something is 0, and all bits of
     the capabilities that tell nothing. Then each word of
     the 4 KiB is written and read: where no register is, or one that is read or written only, the
-    answer is SLVERR, and no register changes. So it is of each byte behind the first one of a word.
+    answer is SLVERR, and no register changes. So it is of each byte after the first one of a word.
     """
 
     async def scenario(self) -> None:
@@ -205,7 +205,7 @@ class EveryOffsetTest(RegisterTest):
 
 @pyuvm.test()
 class CommandUnderWayTest(RegisterTest):
-    """ISO-02: while a command runs, from the write behind that of CMD on, arguments and commands
+    """ISO-02: while a command runs, from the write after that of CMD on, arguments and commands
     are refused; it goes by the arguments that it found. In each cycle it runs or is done: a status
     without either would tell a host that no command was ever written.
     """
@@ -220,7 +220,7 @@ class CommandUnderWayTest(RegisterTest):
             assert await self.under_way(eq.number, [], offset) == []
 
     async def under_way(self, eq: int, late: Sequence[tuple[int, int]], offset: int) -> list[int]:
-        """QUERY_EQ with these writes behind it and reads of its status around it; returns the
+        """QUERY_EQ with these writes after it and reads of its status around it; returns the
         responses of the writes.
         """
         control = self.env.control

@@ -198,7 +198,7 @@ class CDriverTest(DirectedTest):
         self.qps[0].c, self.qps[1].c = pair.first, pair.second
         await self.message(1)
         assert len(await self.run_loop(2)) == 2
-        # Results in the ring before a resize, and in the one behind it.
+        # Results in the ring before a resize, and in the one after it.
         await self.message(2)
         await self.env.drain()
         await c.do("resize_cq", pair.cq, c.used_memory(32 << 5), 5)

@@ -156,7 +156,7 @@ class ForeignPageTest(RefusalTest):
 class BackToBackTest(RefusalTest):
     """Only one beat of eight bytes at their place is a doorbell (ISO-02): every offset, sizes and
     strobes, bursts that are drained, as fast as they can come; each is answered once and counted,
-    and the write behind it counts. The log keeps the oldest.
+    and the write after it counts. The log keeps the oldest.
     """
 
     async def writes(self) -> None:

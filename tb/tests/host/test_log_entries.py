@@ -40,7 +40,7 @@ class LoggedObjectTest(DirectedTest):
             await self.refused(Cause.NO_CQ, page, PageReg.CQ_DB, word)
             await self.refused(Cause.BAD_CQ, page, PageReg.CQ_DB, pattern << 32)
             await self.refused(Cause.BAD_OFFSET, page, 0xFF8, word)
-            # A page behind the last one has all bits of its number, too.
+            # A page after the last one has all bits of its number, too.
             await self.refused(Cause.BAD_PAGE, pattern, PageReg.CQ_DB, word)
             for read in (page, pattern):
                 cause = Cause.BAD_PAGE if read >= self.config.num_pages else Cause.BAD_OFFSET

@@ -14,7 +14,7 @@ BUILD = ["default", "engine"]
 
 @pyuvm.test()
 class ReadsTest(DirectedTest):
-    """Reads: one beat of PAGE_STATUS is OKAY; offsets, sizes, bursts, pages behind the last one
+    """Reads: one beat of PAGE_STATUS is OKAY; offsets, sizes, bursts, pages after the last one
     are SLVERR on each beat, counted and reported, and change no status word.
     """
 

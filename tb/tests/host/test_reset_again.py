@@ -16,8 +16,8 @@ BUILD = ["engine_small", "engine"]
 
 @pyuvm.test()
 class ResetInWalkTest(PairsTest):
-    """The second reset comes so many cycles behind the first: within the clearing walk, at its end,
-    just behind it. Each time the engine is new, and a whole scenario works at the end.
+    """The second reset comes so many cycles after the first: within the clearing walk, at its end,
+    just after it. Each time the engine is new, and a whole scenario works at the end.
     """
 
     async def scenario(self) -> None:

@@ -25,7 +25,7 @@ SHOWN = [
 
 @pyuvm.test()
 class AskedInWalkTest(CarillonTest):
-    """Reservations, messages and accesses offered in the first cycles behind a reset."""
+    """Reservations, messages and accesses offered in the first cycles after a reset."""
 
     allow = ("no_traffic", "no_doorbells", "no_completions")
     max_cycles = 20_000
@@ -52,7 +52,7 @@ class AskedInWalkTest(CarillonTest):
 @pyuvm.test()
 class AccessInResetTest(CarillonTest):
     """A reset of one cycle comes in each cycle of a command, of an injection, of a write to the
-    log, of an argument: behind it the control port shows nothing of them, and none is executed.
+    log, of an argument: after it the control port shows nothing of them, and none is executed.
     """
 
     allow = ("no_traffic", "no_doorbells", "no_completions")
@@ -97,7 +97,7 @@ class AccessInResetTest(CarillonTest):
 @pyuvm.test()
 class ErrorInResetTest(CarillonTest):
     """A reset of one cycle comes in each cycle of a write that fails: nothing of it is counted or
-    logged behind the reset.
+    logged after the reset.
     """
 
     allow = ("no_traffic", "no_doorbells", "no_completions")

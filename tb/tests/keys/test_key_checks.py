@@ -231,7 +231,7 @@ class RefusedTest(CheckTest):
 
 @pyuvm.test()
 class BackToBackTest(CheckTest):
-    """A check in every cycle: one answer each, in order, at most 6 cycles later; behind the one
+    """A check in every cycle: one answer each, in order, at most 6 cycles later; after the one
     that ends the connection none is granted; the log names code and QP.
     """
 
@@ -258,7 +258,7 @@ class BackToBackTest(CheckTest):
             ]
             side = [self.post_check(other, READ, region.key, region.base, 8) for _ in range(4)]
             codes = [(await answer).code for answer in pending]
-            # Some behind it may have been decided by their keys before the state changed.
+            # Some after it may have been decided by their keys before the state changed.
             assert codes[: before + 1] == [GRANTED] * before + [BAD_KEY], codes
             assert codes[-1] == REFUSED, codes
             assert [(await answer).code for answer in side] == [GRANTED] * 4

@@ -144,7 +144,7 @@ class BindFaultsTest(RequestTest):
         # After invalidation it can be bound to another queue pair (MW-03).
         await self.bind(window, other, region, rights=Right.REMOTE_READ)
         assert (await window.query()).qp == other.number
-        # Bytes that end behind 2^64, of a region that begins at address 0: not inside it.
+        # Bytes that end after 2^64, of a region that begins at address 0: not inside it.
         await empty.deregister()
         low = await self.memory(64, base=0)
         self.watched = (low, strange)

@@ -40,7 +40,7 @@ def of_lengths(rng: random.Random, bits: int) -> Iterator[tuple[int, int]]:
 
 
 def edges(base: int, length: int) -> Iterator[tuple[int, int, bool]]:
-    """The last byte and the one behind it; all, and one more: whether it is inside."""
+    """The last byte and the one after it; all, and one more: whether it is inside."""
     last = base + length - 1
     yield from ((last, 1, True), (last, 2, False), (last + 1, 1, False))
     if length < 1 << BYTES:

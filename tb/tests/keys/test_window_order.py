@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests that change keys: nothing behind a failing one is indicated; Reads that invalidate when
+"""Requests that change keys: nothing after a failing one is indicated; Reads that invalidate when
 they retire; queue pairs that are not guarded.
 """
 
@@ -46,7 +46,7 @@ class OrderTest(WindowTest):
 @pyuvm.test()
 class FailingInBatchTest(OrderTest):
     """A local request that fails at each place of a batch that was held: what is before it goes
-    on, nothing behind it is indicated or executed.
+    on, nothing after it is indicated or executed.
     """
 
     async def scenario(self) -> None:
@@ -58,7 +58,7 @@ class FailingInBatchTest(OrderTest):
             posts = [self.write_post(qp, defer=n < 3) for n in range(4)]
             posts[place] = bad
             if place < 3:
-                # Behind it one that would succeed.
+                # After it one that would succeed.
                 posts[3] = window.make_bind(qp, self.target)
             await self.rest(32)
             mark, before = self.mark, await window.query()
@@ -117,7 +117,7 @@ class ReadInvalidateTest(OrderTest):
         """Reads that do not invalidate a key, and one that does."""
         qp = self.qp_
         read = self.read_of(qp, self.target, key)
-        # Nor does one behind it.
+        # Nor does one after it.
         posts = [read, self.read_of(qp, self.target, key)]
         await self.accept(qp, posts)
         await self.rest()
@@ -136,7 +136,7 @@ class ReadInvalidateTest(OrderTest):
         assert not (await keyed.query()).valid
 
     async def ends(self, post: Post) -> None:
-        """It completes with INVALID_TOKEN and ends the connection; what is behind it: CANCELED."""
+        """It completes with INVALID_TOKEN and ends the connection; what is after it: CANCELED."""
         qp = self.qp_
         behind = self.write_post(qp)
         await self.accept(qp, [post, behind])
@@ -173,7 +173,7 @@ class ReadKeyBitsTest(OrderTest):
 
 @pyuvm.test()
 class HeldReadInvalidateTest(OrderTest):
-    """A Read behind any number of completions that memory takes slowly, so that it waits between
+    """A Read after any number of completions that memory takes slowly, so that it waits between
     the end of its key and its own: the key is invalidated once, and the Read succeeds.
     """
 

@@ -148,7 +148,7 @@ class InvalidationsTest(RaceTest):
         what = f"offset {offset}: {code.name}, {codes}"
         assert codes.count(0) == 1, what
         peer_first = code == TAKEN
-        # What came second has failed; it ends the connection. A SendAndInvalidate behind a local
+        # What came second has failed; it ends the connection. A SendAndInvalidate after a local
         # one is never refused by chance: it was the failure.
         assert peer_first or code == BAD_TOKEN, what
         assert self.terms(mark) == [(qp.number, int(QpState.ERROR))], what
@@ -255,7 +255,7 @@ class ChecksAroundTest(RaceTest):
                 await (keyed.create() if isinstance(keyed, MemoryWindow) else keyed.register())
 
     async def watch(self, key: int, at: int, mark: int) -> None:
-        """Checks from before to behind; what they see changes once, at the step."""
+        """Checks from before to after; what they see changes once, at the step."""
         pending = [
             self.post_check(self.qp_, READ, key, self.target.base, 8, at=None if n else at - 10)
             for n in range(10 + AROUND)

@@ -138,7 +138,7 @@ module memory_exact;
             wrongs = !flip || ECC == 0 ? 2'd0 : bit0 >= CW &&
                 bit1 >= CW ? 2'd0 : bit0 == bit1 || bit0 >= CW || bit1 >= CW ? 2'd1 :
                      lane(bit0) == lane(bit1) ? 2'd2 : 2'd1;
-            // Encoded in the cycle behind, but for the memory without forwarding
+            // Encoded in the cycle after, but for the memory without forwarding
             if (!DIRECT && user0) state0[user_at0] = user1 ? 2'd0 : wrongs;
             if (!DIRECT && user1) state1[user_at1] = wrongs;
             if (we0) begin
@@ -158,7 +158,7 @@ module memory_exact;
         end
     endtask
 
-    // What the correction says, behind the last step of a read; of what it says of the read before, the write-back.
+    // What the correction says, after the last step of a read; of what it says of the read before, the write-back.
     task corrections;
         begin
             back_at = PORTS == 2 ? back_next : heal_at0;

@@ -3,7 +3,7 @@
 // memories (memory_exact.v).
 //
 // Purpose: walks with pauses, and walks that are begun anew before their end: a walk starts at 0 and takes each address
-//          once, in order. Reports of the memory beside those of others: those go first, what waits is one, and a walk
+//          once, in order. Reports of the memory and those of others: those go first, what waits is one, and a walk
 //          leaves none. The design may be the module or one of the netlist of mutants.
 // Ports:   none. AW as parameter of the bench; defines and plusargs: exact.vh.
 // Latency: none. Prints "passed", or "wrong" with what differs and ends.

@@ -83,7 +83,7 @@ class ReplacedInjectionTest(UpsetsTest):
             if delay % 2:
                 word = 1 << 8 | 2 << 18
             answer = env.control.post_write(Reg.MEM_INJECT, word, at=at)
-            # Taken in the second cycle from `at` at the earliest: what comes later is behind it.
+            # Taken in the second cycle from `at` at the earliest: what comes later is after it.
             env.completions.send(cq.number, context=delay, at_cycle=at + 2 + delay)
             assert await answer == 0
             await env.drain()

@@ -97,7 +97,7 @@ class MemoriesBase(MemoryUser):
             _, others = await self.told(memory, (NO_BIT, NO_BIT))
             if (await self.told(memory, (first, second)))[1] > others:
                 return True
-            # At any other place of the ring: a lost word may be read ahead of the post behind it.
+            # At any other place of the ring: a lost word may be read ahead of the post after it.
             for _ in range(self.values.randrange(1, 9)):
                 await self.use_of(memory)()
         return False

@@ -125,7 +125,7 @@ class OtherLimitTest(AgedTest):
 @pyuvm.test()
 class OldFailureTest(LongLifeTest):
     """DF-15: on every QP one request fails; then each tag is used once more, in the connection
-    behind it: nothing fails, whatever was reported about the tag before.
+    after it: nothing fails, whatever was reported about the tag before.
     """
 
     async def scenario(self) -> None:

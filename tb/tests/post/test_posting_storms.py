@@ -137,7 +137,7 @@ class TermsKeptTest(TakingTest):
 
 @pyuvm.test()
 class RetireStallTest(TakingTest):
-    """Memory takes no entry, and behind each number of completions of others a QP begins to retire
+    """Memory takes no entry, and after each number of completions of others a QP begins to retire
     what was reported; the rest of its requests is reported, or a local one is executed, while it
     stands still, each in a cycle of its own, and is the last that happens to the QP.
     """
@@ -187,7 +187,7 @@ class RetireStallTest(TakingTest):
 
 @pyuvm.test()
 class DispatchStallTest(TakingTest):
-    """The transport takes no work, and behind each number of requests of others a QP begins to
+    """The transport takes no work, and after each number of requests of others a QP begins to
     indicate its first ones; the rest is posted, or what was held is released, one in a cycle of
     its own, while indication stands still, and is the last that happens to the QP.
     """

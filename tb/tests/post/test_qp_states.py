@@ -22,7 +22,7 @@ BUILD = ["engine", "engine_small"]
 
 #: Cycles from setting a trial up to its command.
 LEAD = 64
-#: Cycles behind the CMD write of CONNECT_QP around which its step and what meets it are.
+#: Cycles after the CMD write of CONNECT_QP around which its step and what meets it are.
 MEETING = range(12, 24)
 #: Cycles of a command, from its CMD write to the last step that it asks for.
 COMMAND = 24
@@ -100,7 +100,7 @@ class EveryFailureTest(EveryQpTest):
 
 @pyuvm.test()
 class EveryFlushTest(EveryQpTest):
-    """SRQ-19: each QP in turn ends with a message in flight and buffers behind it: these wait for
+    """SRQ-19: each QP in turn ends with a message in flight and buffers after it: these wait for
     the report, whatever was flushed before, and are flushed then, while the one that was flushed
     before connects anew. All others keep their buffers.
     """
@@ -197,7 +197,7 @@ class ConnectAfterFailureTest(TakingTest):
 
 @pyuvm.test()
 class OldOutputsTest(PostingTest):
-    """ISO-02: what a command of the life before a reset answered is not read behind it, not even in
+    """ISO-02: what a command of the life before a reset answered is not read after it, not even in
     the cycles in which the first command of its kind starts.
     """
 

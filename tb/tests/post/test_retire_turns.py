@@ -74,7 +74,7 @@ class EndlessRunTest(PostingTest):
         hold(Channel.DONE)
         makes = [*[self.write_post] * (period - 1), self.local_post]
         posts = [(first, makes[n % period](first, silent=True)) for n in range(self.length)]
-        # Behind the first half, in which the run gets long.
+        # After the first half, in which the run gets long.
         posts.insert(self.length // 4, (second, self.write_post(second)))
         answers = [qp.queue(post, at=start) for qp, post in posts]
         await self.harness.cycles(start + backlog + 8 - self.harness.cycle)

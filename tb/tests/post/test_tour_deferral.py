@@ -20,7 +20,7 @@ class DeferralFencesTour(DeferralTour):
 
 @pyuvm.test()
 class DeferralLocalTour(DeferralTour):
-    """Remote, local and silent requests (DF-03, DF-12), also behind Reads (DF-13)."""
+    """Remote, local and silent requests (DF-03, DF-12), also after Reads (DF-13)."""
 
     graphs = ("deferral: local", "deferral: fenced local")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lives of queue pairs with receives, one right behind another (SRQ-06, SRQ-19)."""
+"""Lives of queue pairs with receives, one right after another (SRQ-06, SRQ-19)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class LateFlushTest(TakingTest):
         assert min(behind) < 0 < max(behind), behind
 
     async def one(self, qp: Qp, srq: Srq, others: list[Qp], lead: int) -> int:
-        """Returns by how many cycles the flushes go on behind the creation."""
+        """Returns by how many cycles the flushes go on after the creation."""
         await self.serve(qp, await self.supply(srq, 1))
         await srq.reap()
         flushed = [await self.supply(other, self.depth) for other in others]

@@ -224,7 +224,7 @@ class FieldsTest(TakingTest):
 
 @pyuvm.test()
 class VectorOrderTest(SegmentTest):
-    """The first failing segment in vector order counts, whatever is behind it; a segment without
+    """The first failing segment in vector order counts, whatever is after it; a segment without
     bytes and a slot that is not used are not checked.
     """
 
@@ -326,7 +326,7 @@ class KeysTest(SegmentTest):
 @pyuvm.test()
 class RegionCommandsTest(SegmentTest):
     """The shortest and the longest region, at both ends of the address space; regions that end with
-    it, and 2^k bytes behind it for each k; rights that there cannot be. A query tells what was
+    it, and 2^k bytes after it for each k; rights that there cannot be. A query tells what was
     registered; refused registrations use no key.
     """
 

@@ -50,7 +50,7 @@ class ScatterTest(TakingTest):
         self.places: list[tuple[ReceiveQueue, Qp]] = [(srq, user), (own, own)]
 
     def lay(self, sizes: Sequence[int], start: int = 8, gap: int = GAP) -> list[Segment]:
-        """Segments of these sizes, one behind the other."""
+        """Segments of these sizes, one after the other."""
         segments = []
         for size in sizes:
             segments.append(self.memory.segment(start, size))
@@ -99,7 +99,7 @@ class ScatterTest(TakingTest):
 
 @pyuvm.test()
 class CornersTest(ScatterTest):
-    """Each length on, in front of and behind each boundary, of every layout; an SRQ and a queue of
+    """Each length on, in front of and after each boundary, of every layout; an SRQ and a queue of
     its own. Segments without a byte between them, in falling order; a whole region.
     """
 

@@ -211,7 +211,7 @@ class PortCredits(Credits):
         self.note(request.cq)
         behind = False
         for other in self._open.get(request.cq, ()):
-            # Without the request itself in the list all others are behind it.
+            # Without the request itself in the list all others are after it.
             if behind or not request.early:
                 other.low -= request.wanted
                 other.high -= request.wanted

@@ -4,7 +4,7 @@
 An accepted doorbell has a trace record: there, and nowhere else, it must have been legal. A refused
 one has none. Its cause must be right in a state that its CQ had while the doorbell could be
 executed: not before its request, not before the accepted doorbell in front of it (doorbells are
-executed in order), not after the accepted one behind it, and not after its answer.
+executed in order), not after the accepted one after it, and not after its answer.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ class DoorbellChecks(PageCheck):
                 pending.now = now
 
     def after_step(self) -> None:
-        """Doorbells behind an accepted one are judged in states after its step."""
+        """Doorbells after an accepted one are judged in states after its step."""
         step = self.ctx.cycle - STEP_LATE
         for waiting in self._open.values():
             for pending in waiting:

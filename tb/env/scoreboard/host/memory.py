@@ -98,7 +98,7 @@ class MemoryChecks(Check):
             self._event(record, number, data)
         else:
             self.fail(f"memory write with ID {record.axi_id:#x}, which no queue has")
-        # Behind what may have to wait for the command that explains it
+        # After what may have to wait for the command that explains it
         self.writes += 1
         self.events += side
 

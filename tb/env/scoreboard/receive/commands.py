@@ -209,7 +209,7 @@ class SrqCommands(CommandCheck):
             self.wrong(record, f"OUT3[31:2], OUT4 to OUT7 {fixed}, expected {want}")
 
     def _available(self, views: list[SrqView], tail: int) -> set[int]:
-        """Buffers behind the head of that moment or an earlier one: the tail is read later
+        """Buffers after the head of that moment or an earlier one: the tail is read later
         (receive.md). The latest view comes first.
         """
         mask = (1 << self.rc.params.idx_w) - 1

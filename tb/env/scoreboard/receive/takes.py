@@ -289,7 +289,7 @@ class TakeChecks(AnswerCheck[_Waiting]):
             self._skip(request.qp, record.cycle, waiting)
 
     def _skip(self, qp: int, cycle: int, refused: _Waiting) -> None:
-        """A step that was taken for the refused request is that of one behind it."""
+        """A step that was taken for the refused request is that of one after it."""
         takes = self.takes[qp]
         behind = self._unanswered(qp)
         if len(takes) > len(behind):
