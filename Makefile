@@ -48,7 +48,7 @@ help: ## show this list
 #= CQ=n           look at this one (make waves); so do QP=n, SRQ=n, WINDOW=n
 #= WAVES=0        no rerun of the first failing simulation with waves;  WAVES=1 one of a single simulation, too
 #= MODULE=name    only these modules (make synth);  QUICK=1 three of them against their bounds;  PRICES=1 what features
-#=                and sizes cost, without a clock;  SET=NUM_QP=16,NUM_SRQ=4 other parameters
+#=                and sizes cost, without a clock;  SET=NUM_QP=16,QP_W=4 other parameters of MODULE
 #= COUNT=n        mutants (make mutate; 1000); SEED=n chooses them, MODULE=glob their modules,
 #=                PROVE=s limits the proofs of one mutant, in seconds of processor time (60)
 #= FAULT=name     only these faults (make negatives, make faults)

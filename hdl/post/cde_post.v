@@ -271,7 +271,7 @@ module cde_post #(
 
     wire [IDX_W-1:0] released_next = terminates ? tail_more : fails || aged || leaves ? tail : released;
     // What is too old for every limit stays just that old, so that the time never goes round: each QP that holds
-    // something is looked at within 2^17 ticks, since a round of the scan takes at most 64 * NUM_QP cycles.
+    // something is looked at again within a few cycles more than 2^17 ticks (cde_post_age).
     wire              old = elapsed[TICK_W-1:16] != {(TICK_W-16){1'b0}};
     wire [TICK_W-1:0] since_next = !holds ? now : old ? now - OLD : since;
 

@@ -34,6 +34,7 @@ module cde_post_age #(
 );
 
     localparam [31:0] PRESCALE = MOD_TICK - 1;
+    localparam LONG = NUM_QP > 512 * MOD_TICK;   // a round can take more than 2^15 ticks
 
     reg  [15:0]       prescale;
     reg  [QP_W-1:0]   scan;
@@ -42,7 +43,8 @@ module cde_post_age #(
     reg  [NUM_QP-1:0] holding;               // holds something
     reg  [NUM_QP-1:0] aging;                 // and has an age limit
     reg  [2:0]        swept;
-    // This round looks at those without a limit, too; one does so in 2^15 ticks (cde_post, since_next).
+    // This round looks at those without a limit, too (cde_post, since_next): each does if rounds are long, else the
+    // first one that begins after each 2^15 ticks.
     reg               sweep;
     // Of the step a cycle before
     reg               h_step, h_holds, h_limited;
@@ -64,7 +66,7 @@ module cde_post_age #(
             patience <= 6'd60;
             impatient <= 1'b0;
             if (&scan) begin
-                sweep <= now[TICK_W-1 -: 3] != swept;
+                sweep <= LONG || now[TICK_W-1 -: 3] != swept;
                 swept <= now[TICK_W-1 -: 3];
             end
         end else begin

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from scripts.synth.flow import BLOCK_RAMS, DEVICE, Result, check_module, measure
+from scripts.synth.flow import BLOCK_RAMS, DEVICE, Result, check_parameters, measure
 from scripts.synth.prices import prices
 from tb.runner.common import SIM_BUILD, RunnerError
 
@@ -92,7 +92,7 @@ def price_all() -> int:
 def settings(text: str) -> dict[str, int]:
     """Parameters of ``--set``, as NUM_QP=16,NUM_SRQ=4."""
     pairs = [pair.partition("=") for pair in text.replace(",", " ").split()]
-    if bad := [name for name, _, value in pairs if not value.isdecimal()]:
+    if bad := [name for name, _, value in pairs if not name or not value.isdecimal()]:
         raise RunnerError(f"SET={text}: {bad[0]} has no number, as NUM_QP=16,NUM_SRQ=4")
     return {name: int(value) for name, _, value in pairs}
 
@@ -117,8 +117,10 @@ def main(argv: list[str]) -> int:
     modules = args.module.replace(",", " ").split() or (*MODULES, *METRICS)
     if args.quick:
         modules = tuple(QUICK)
+    if given and not args.module:
+        raise RunnerError(f"SET={args.set} without MODULE=: which module has these parameters")
     for module in modules:
-        check_module(module)
+        check_parameters(module, given)
     missed = []
     print(f"{DEVICE}, between registers\n{HEAD}", flush=True)
     for module in modules:

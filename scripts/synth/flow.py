@@ -290,15 +290,22 @@ def levels(netlist: Netlist) -> int:
     return max(deep.values(), default=0)
 
 
+def check_parameters(module: str, given: Mapping[str, int]) -> Sequence[str]:
+    """The parameters of a module, which has those that are given."""
+    known = sorted(declared_parameters(check_module(module)[module].read_text()))
+    for name in given:
+        if name not in known:
+            has = f"it has {', '.join(known)}" if known else "it has none"
+            raise RunnerError(f"{module} has no parameter {name}: {has}")
+    return known
+
+
 def synthesise(
     module: str, given: Mapping[str, int] | None = None, family: str = "ecp5"
 ) -> Netlist:
     """``given``: parameters instead of the usual ones; ``family``: ecp5 or xcup (UltraScale+)."""
     sources = check_module(module)
-    known = declared_parameters(sources[module].read_text())
-    for name in given or {}:
-        if name not in known:
-            raise RunnerError(f"{module} has no parameter {name}{nearest(name, known)}")
+    known = check_parameters(module, given or {})
     usual = {key: value for key, value in OWN.get(module, CORE).items() if key in known}
     values = {**usual, **(given or {})}
     name = "-".join([module, *(f"{k}{v}" for k, v in (given or {}).items())])

@@ -12,7 +12,7 @@ import pytest
 
 from scripts import figures
 from scripts.synth import ecp5, flow
-from scripts.synth.__main__ import line, settings
+from scripts.synth.__main__ import line, main, settings
 from scripts.synth.flow import Netlist, Result, Way, _yosys, count, levels, parts
 from tb.runner.common import SIM_BUILD, RunnerError
 
@@ -55,8 +55,14 @@ def test_parameters_are_names_with_numbers() -> None:
     assert settings("NUM_QP=16,NUM_SRQ=4") == {"NUM_QP": 16, "NUM_SRQ": 4} and not settings("")
     with pytest.raises(RunnerError, match="SET=NUM_QP: NUM_QP has no number"):
         settings("NUM_QP")
-    with pytest.raises(RunnerError, match=r"cde_top has no parameter NUM_QPS \(nearest: NUM_QP,"):
+    with pytest.raises(
+        RunnerError, match="cde_top has no parameter NUM_QPS: it has BURST, ECC,"
+    ):
         flow.synthesise("cde_top", {"NUM_QPS": 4})
+    with pytest.raises(RunnerError, match="SET=NUM_QP=4 without MODULE="):
+        main(["--set", "NUM_QP=4"])
+    with pytest.raises(RunnerError, match="cde_irq has no parameter W"):
+        main(["--module", "cde_fifo,cde_irq", "--set", "W=4"])
 
 
 def test_area_table_names_the_kinds_of_cells() -> None:
