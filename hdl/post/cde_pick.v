@@ -58,8 +58,8 @@ module cde_pick #(
     wire [NG-1:0]   later_a = above_group(group_after), later_b = above_group(group_any);
     wire [NG-1:0]   group_a = group_after & ~later_a, group_b = group_any & ~later_b;
     wire [W*NG-1:0] numbers_a, numbers_b;    // of the choice of each group, 0 of the others
-    wire [N-1:0]    rest;                    // the places after the latest, which may be the one that is taken now
-    wire [N-1:0]    mask = next & rest;
+    // The places after what is chosen now, which are those after the latest when it is taken: known late.
+    wire [N-1:0]    rest;
 
     assign any = group_any != {NG{1'b0}};
 
@@ -68,13 +68,13 @@ module cde_pick #(
         for (k = 0; k < NG; k = k + 1) begin : g_group
             wire [G-1:0]  above_a = above(after[k*G +: G]), above_b = above(asks[k*G +: G]);
             wire [G-1:0]  first_a = after[k*G +: G] & ~above_a, first_b = asks[k*G +: G] & ~above_b;
-            wire [G-1:0]  in = next[k*G +: G], in_after = mask[k*G +: G];
+            wire [G-1:0]  in = next[k*G +: G], in_rest = in & rest[k*G +: G], in_later = in & later[k*G +: G];
             wire          gives_a = taken && group_a[k], gives_b = taken && group_b[k] && wraps;
             reg  [W-1:0]  number_a, number_b;
             integer       i;
 
-            assign rest[k*G +: G] = taken && !wraps ? {G{later_a[k]}} | (above_a & {G{group_a[k]}}) :
-                                    taken && any ? {G{later_b[k]}} | (above_b & {G{group_b[k]}}) : later[k*G +: G];
+            assign rest[k*G +: G] = !wraps ? {G{later_a[k]}} | (above_a & {G{group_a[k]}}) :
+                                    any ? {G{later_b[k]}} | (above_b & {G{group_b[k]}}) : later[k*G +: G];
             assign one[k*G +: G] = (first_a & {G{group_a[k]}}) | (first_b & {G{group_b[k] && wraps}});
             assign numbers_a[k*W +: W] = number_a & {W{group_a[k]}};
             assign numbers_b[k*W +: W] = number_b & {W{group_b[k]}};
@@ -91,7 +91,7 @@ module cde_pick #(
             always @(posedge clk) begin
                 group_any[k] <= gives_a ? (in & ~first_a) != {G{1'b0}} : gives_b ? (in & ~first_b) != {G{1'b0}} :
                                 in != {G{1'b0}};
-                group_after[k] <= in_after != {G{1'b0}};
+                group_after[k] <= taken ? in_rest != {G{1'b0}} : in_later != {G{1'b0}};
                 if (rst) {group_any[k], group_after[k]} <= 2'b00;
             end
         end
@@ -112,7 +112,7 @@ module cde_pick #(
 
     always @(posedge clk) begin
         asks <= next & ~(one & {N{taken}});
-        after <= mask;
+        after <= taken ? next & rest : next & later;
         if (rst) {asks, after} <= {2 * N{1'b0}};
     end
 
