@@ -73,6 +73,7 @@ lib/cde_ram_read.v
 lib/cde_ram.v
 post/cde_done.v
 keys/cde_key_ctrl.v
+keys/cde_key_lookup.v
 keys/cde_key_trace.v
 keys/cde_keys.v
 post/cde_post_age.v
@@ -82,9 +83,9 @@ post/cde_post.v
 post/cde_retire.v
 post/cde_qp_ctrl.v
 post/cde_posting.v
-lib/cde_ram_direct.v
 receive/cde_rdone.v
 receive/cde_rpost.v
+receive/cde_scatter.v
 receive/cde_take.v
 receive/cde_srq_ctrl.v
 receive/cde_receive.v

@@ -112,15 +112,15 @@ localparam QP_W = 1, MR_W = 1;
     // The step that is decided, taken two cycles before; the access that is judged, three; a verdict comes one later
     wire        take = peer_valid || (op_valid && op_ready);
     reg         taken_1 = 1'b0, taken_2 = 1'b0, check_1 = 1'b0, check_2 = 1'b0, check_3 = 1'b0, check_4 = 1'b0;
-    reg         qp_1, qp_2, asked, answers, was_valid;
+    reg         qp_1, qp_2, asked_1, asked_2, asked, answers, was_valid, was_valid_2;
     reg [3:0]   code_1, code_2;
     reg [31:0]  key_1, key_2;
     reg [191:0] access_1, access_2, access_3;
     reg         of_key_1, its_qp_1, right_1;
-    reg         up_1 = 1'b0;
+    reg         up_1 = 1'b0, up_2 = 1'b0, up_3 = 1'b0;
 
     always @(posedge clk) begin
-        up_1 <= up;
+        {up_3, up_2, up_1} <= {up_2, up_1, up};
         entry <= up ? entry_next : 0;
         {taken_2, taken_1} <= up ? {taken_1, take} : 2'b00;
         {check_4, check_3, check_2, check_1} <= up ? {check_3, check_2, check_1, check_valid && check_ready} : 4'b0000;
@@ -132,11 +132,11 @@ localparam QP_W = 1, MR_W = 1;
         its_qp_1 <= access_3[15:0] == {15'd0, owner};
         right_1 <= access_3[17:16] == 2'd1 ? entry[`CDE_KEY_WORD_RIGHTS + 1] :
             access_3[17:16] == 2'd2 && entry[`CDE_KEY_WORD_RIGHTS + 2];
-        asked <= key == k;
+        {asked_1, asked_2, asked} <= {key == k, asked_1, asked_2};
         if (up && valid && !valid_next) gone <= 1'b1;
         if (up && !valid && valid_next) owner <= qp_2;
         answers <= taken_2 && (code_2 == KEY_INVALIDATE || code_2 == KEY_READ) && key_2 == k;
-        was_valid <= valid;
+        {was_valid_2, was_valid} <= {was_valid, valid};
     end
 
     // What is valid on QP 0, counted at the decision
@@ -179,14 +179,15 @@ localparam QP_W = 1, MR_W = 1;
             if (window) granted_to_its_qp: assert (its_qp_1);
             granted_right: assert (right_1);
         end
-        if (asked && found[0]) found_is_valid: assert (valid && !window);
+        // (By what the table was two cycles before.)
+        if (up_3 && asked && found[0]) found_is_valid: assert (was_valid_2 && !window);
         // (There are four keys, so that the count never wraps.)
         if (!held[12] && !\keys_i.f_held [12]) held_at_once: assert (look_held == (held != 0));
     end
 
 `ifndef PROPERTIES_ONLY
     // ---------------------------------------------------------------- for the induction: every memory holds the entry
-    (* hierconn *) wire [4*KW-1:0] \keys_i.word_ram.words , \keys_i.g_lookup[0].lookup_ram.words ,
+    (* hierconn *) wire [4*KW-1:0] \keys_i.word_ram.words , \keys_i.g_lookup[0].lookup_i.lookup_ram.words ,
         \check_i.word_ram.words ;
     (* hierconn *) wire [4*`CDE_REGION_W-1:0] \keys_i.memory_ram.words ;
     (* hierconn *) wire \check_i.changed_we , \check_i.hit ;
@@ -210,26 +211,45 @@ localparam QP_W = 1, MR_W = 1;
     // ... the count of QP 0 is a step late ...
     (* hierconn *) wire \keys_i.gained , \keys_i.lost_one , \keys_i.held_at ;
     wire own = !\keys_i.held_at ;
+    (* hierconn *) wire [1:0] \keys_i.walk ;
     always @(posedge clk) if (age != 0) begin
-        count_follows: assert (\keys_i.f_held [12:0] + (\keys_i.gained && own) == held + (\keys_i.lost_one && own));
+        if (age < 5) walk_of_counts: assert (\keys_i.walk == age[1:0] - 2'd1);
+        if (age == 2) first_cleared: assert (\keys_i.f_held [12:0] == 0);
+        if (age > 2) count_follows: assert (\keys_i.f_held [12:0] + (\keys_i.gained && own) ==
+            held + (\keys_i.lost_one && own));
         one_way: assert (!(\keys_i.gained && \keys_i.lost_one ));
         if (!up) none_yet: assert (held == 0 && !\keys_i.gained && !\keys_i.lost_one );
+    end
+
+    // ... memories of regions and lookups are written a cycle behind the decision ...
+    (* hierconn *) wire \keys_i.d_we ;
+    (* hierconn *) wire [1:0] \keys_i.d_at ;
+    (* hierconn *) wire [KW-1:0] \keys_i.changed , \keys_i.g_lookup[0].lookup_i.entry ;
+    reg [KW-1:0] entry_1, entry_2;
+    initial {entry_1, entry_2} = 0;
+    always @(posedge clk) {entry_2, entry_1} <= up ? {entry_1, entry} : 0;
+    always @(posedge clk) if (age != 0) begin
+        of_cycle_before: assert (entry == (\keys_i.d_we && \keys_i.d_at == at ? \keys_i.changed : entry_1));
+        if (up) was_valid_then: assert (was_valid_2 == (k[10:1] == 0 && entry_2[`CDE_KEY_WORD_VALID] &&
+            entry_2[`CDE_KEY_WORD_GENERATION +: 20] == k[31:12]) || !up_2);
     end
 
     wire cleared = {1'b0, age} > {2'b00, at} + 1'b1;
     always @(posedge clk) begin
         if (cleared) begin
             copy_of_steps: assert (of_key(\keys_i.word_ram.words ) == entry);
-            copy_of_regions: assert (of_region(\keys_i.memory_ram.words ) == entry[105:0]);
             // (The change of the cycle before is on its way.)
+            copy_of_regions: assert (of_region(\keys_i.memory_ram.words ) == entry_1[105:0]);
             copy_of_checks: assert ((\check_i.changed_we && \check_i.changed_at == at ? \check_i.changed :
                                      of_key(\check_i.word_ram.words )) == entry);
-            copy_of_lookups: assert (of_key(\keys_i.g_lookup[0].lookup_ram.words ) == entry);
+            copy_of_lookups: assert (of_key(\keys_i.g_lookup[0].lookup_i.lookup_ram.words ) == entry_1);
         end
         age_is_legal: assert (age <= 5 && (up || !up_1));
         if (!up) nothing_yet: assert (entry == 0 && !gone && !taken_1 && !taken_2 && !check_1 &&
             !check_2 && !check_3 && !check_4);
-        if (!rst && !up) empty_yet: assert (!\check_i.changed_we && !\check_i.b_valid && !\check_i.r_valid &&
+        if (!rst && !up) empty_yet: assert (!\keys_i.d_we && !\keys_i.b_valid &&
+            !\keys_i.c_valid &&
+            !\check_i.changed_we && !\check_i.b_valid && !\check_i.r_valid &&
             !\check_i.c_valid && !\check_i.d_valid );
         if (entry[`CDE_KEY_WORD_VALID]) valid_exists: assert (entry[`CDE_KEY_WORD_EXISTS]);
         if (gone) past: assert (k[31:12] <= entry[`CDE_KEY_WORD_GENERATION +: 20] && k[10:1] == 0);
@@ -249,30 +269,49 @@ localparam QP_W = 1, MR_W = 1;
     (* hierconn *) wire \check_i.c_none ;
     (* hierconn *) wire [15:0] \check_i.b_name , \check_i.r_name , \check_i.c_name ;
     (* hierconn *) wire [1:0] \check_i.b_kind , \check_i.r_kind , \check_i.c_kind ;
-    (* hierconn *) wire \keys_i.g_lookup[0].far ;
-    (* hierconn *) wire [1:0] \keys_i.g_lookup[0].lookup_ram.f_raddr ;
-    (* hierconn *) wire [19:0] \keys_i.g_lookup[0].generation ;
-    reg [31:0] asked_key;
+    (* hierconn *) wire \keys_i.g_lookup[0].lookup_i.far , \keys_i.g_lookup[0].lookup_i.far_1 ,
+        \keys_i.g_lookup[0].lookup_i.far_2 ;
+    (* hierconn *) wire [1:0] \keys_i.g_lookup[0].lookup_i.lookup_ram.f_raddr ,
+        \keys_i.g_lookup[0].lookup_i.lookup_ram.f_raddr_2 ;
+    (* hierconn *) wire [19:0] \keys_i.g_lookup[0].lookup_i.generation , \keys_i.g_lookup[0].lookup_i.generation_1 ,
+        \keys_i.g_lookup[0].lookup_i.generation_2 ;
+    (* hierconn *) wire \keys_i.hit , \keys_i.gives ;
+    (* hierconn *) wire [1:0] \keys_i.same_key , \keys_i.same_qp ;
+    (* hierconn *) wire [19:0] \keys_i.b_less ;
+    reg [31:0] asked_key_1, asked_key_2, asked_key;
     always @(posedge clk) begin
-        asked_key <= key;
+        {asked_key_1, asked_key_2, asked_key} <= {key, asked_key_1, asked_key_2};
         if (up_1) begin
             valid_is_taken: assert (up && \keys_i.b_valid == taken_1 && \keys_i.c_valid == taken_2 &&
                                     \check_i.b_valid == check_1 && \check_i.r_valid == check_2 &&
                                     \check_i.c_valid == check_3 && \check_i.d_valid == check_4);
             reads_of_steps: assert (\keys_i.word_ram.f_raddr == \keys_i.b_at &&
                 \check_i.word_ram.raddr_1 == \check_i.b_at && \check_i.word_ram.raddr_2 == \check_i.r_at );
-            lookup_is_asked: assert (\keys_i.g_lookup[0].lookup_ram.f_raddr == {1'b0, asked_key[0]} &&
-                \keys_i.g_lookup[0].generation == asked_key[31:12] &&
-                                     \keys_i.g_lookup[0].far == (asked_key[11:1] != 0) && asked == (asked_key == k));
+            lookup_1: assert (\keys_i.g_lookup[0].lookup_i.lookup_ram.f_raddr == {1'b0, asked_key_1[0]} &&
+                \keys_i.g_lookup[0].lookup_i.generation_1 == asked_key_1[31:12] &&
+                \keys_i.g_lookup[0].lookup_i.far_1 == (asked_key_1[11:1] != 0) && asked_1 == (asked_key_1 == k));
+            if (up_2) lookup_2: assert (\keys_i.g_lookup[0].lookup_i.lookup_ram.f_raddr_2 == {1'b0, asked_key_2[0]} &&
+                \keys_i.g_lookup[0].lookup_i.generation_2 == asked_key_2[31:12] &&
+                \keys_i.g_lookup[0].lookup_i.far_2 == (asked_key_2[11:1] != 0) && asked_2 == (asked_key_2 == k));
+            if (up_3) lookup_is_asked: assert (({1'b0, asked_key[0]} != at ||
+                \keys_i.g_lookup[0].lookup_i.entry == entry_2) &&
+                \keys_i.g_lookup[0].lookup_i.generation == asked_key[31:12] &&
+                \keys_i.g_lookup[0].lookup_i.far == (asked_key[11:1] != 0) && asked == (asked_key == k));
         end
         if (up && taken_1) step_b: assert (\keys_i.b_qp == qp_1 && \keys_i.b_code == code_1 && \keys_i.b_key == key_1 &&
+                                     \keys_i.b_less == key_1[31:12] - 20'd1 &&
                                      \keys_i.b_at == {key_1[11], key_1[0]} && \keys_i.b_far == (key_1[10:1] != 0) &&
                                          code_1 <= KEY_READ);
         if (up && taken_2) begin
             step_c: assert (\keys_i.c_qp == qp_2 && \keys_i.c_code == code_2 && \keys_i.c_key == key_2 &&
                             \keys_i.c_at == {key_2[11], key_2[0]} && \keys_i.c_far == (key_2[10:1] != 0) &&
                                 code_2 <= KEY_READ);
-            if (\keys_i.c_at == at) word_of_step: assert (\keys_i.word == entry);
+            if (\keys_i.c_at == at) word_of_step: assert (\keys_i.word == entry &&
+                \keys_i.same_key [\keys_i.hit ] == (entry[`CDE_KEY_WORD_GENERATION +: 20] == key_2[31:12]));
+            if (\keys_i.c_at == at && entry[`CDE_KEY_WORD_VALID] && window)
+                qp_of_step: assert (\keys_i.same_qp [\keys_i.hit ] == (entry[`CDE_KEY_WORD_QP] == qp_2));
+            gives_of_code: assert (\keys_i.gives == (code_2 == KEY_REGISTER || code_2 == KEY_ALLOC ||
+                code_2 == KEY_CREATE || code_2 == KEY_BIND || code_2 == KEY_FAST));
         end
         if (up && taken_1 && (code_1 == KEY_REGISTER || code_1 == KEY_ALLOC || code_1 == KEY_DEREGISTER ||
             code_1 == KEY_CREATE || code_1 == KEY_CLOSE))

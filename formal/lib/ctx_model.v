@@ -6,7 +6,7 @@
 //          word has become by then. The walk clears all words at once. Without code (ECC is not used). That the
 //          memories keep this promise is proven of them: proofs ctx and ctx_2w, where the modules have other names
 //          (macros CDE_CTX, CDE_CTX_2W); that a pipeline with STEPS writes the word that it read, of the pipelines
-//          (macro IN_STEP: arm_pipeline, room_for_entries).
+//          (macro IN_STEP: arm_pipeline, room_for_entries; reads_3 of receive_once).
 // Ports:   those of the memories; the maintenance bus passes by.
 // Latency: that of the memories; STEPS is 0, 3, or of cde_ctx 4.
 `default_nettype none

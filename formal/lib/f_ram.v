@@ -2,17 +2,19 @@
 // f_ram: proof that a memory is what its model says, though a bit of each of its words may be wrong (DUT, MODEL; with
 // PORTS_2 those of two ports).
 //
-// Purpose: memories that forward; of cde_ram_direct see f_ram_direct.v. Follows any one word. Injections of one wrong
+// Purpose: memories that forward; of cde_slots see f_slots.v. Follows any one word. Injections of one wrong
 //          bit come at any time, for this memory or others, and each write may store one, so words are read, corrected
 //          and written back in every order with writes. Each read that begins after the walk gives what the model
 //          gives; no wrong word is reported as lost. With ECC = 0 there are no wrong bits. STEPS, if defined, is
-//          that of a pipeline's memory.
+//          that of a pipeline's memory; BEHIND is of one that answers a cycle late.
 // Ports:   free inputs.
 // Latency: none.
 `default_nettype none
 `include "cde_mem.vh"
 `ifdef STEPS
 `define PIPELINE , .STEPS(`STEPS)
+`elsif BEHIND
+`define PIPELINE , .LATE(1)
 `else
 `define PIPELINE
 `endif
@@ -41,7 +43,7 @@ module f_ram #(
 
     // Reset, then the walk that clears the words
     localparam [AW+1:0] WALK = 1 << AW;
-    localparam TOLD = READ > 1 ? READ : 2;  // reports come from registers
+    localparam TOLD = READ == 2 ? 3 : READ > 1 ? READ : 2;   // reports come from registers
     reg [AW+1:0] age = 0;
     wire         rst = age == 0;
     wire         up = age > WALK;

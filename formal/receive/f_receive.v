@@ -135,7 +135,7 @@ module f_receive #(
     reg [64*F-1:0]  flight = 0;
     reg [F-1:0]     flushed = 0;
     reg             shared = 1'b0, srq = 1'b0, two = 1'b0;
-    // Cycles since the QP was given a queue of its own, until it starts
+    // Cycles since the QP was given a queue of its own, until the one after it starts: it exists then, idle
     reg [2:0]       born = 0;
     reg             known_1 = 1'b0, open_1 = 1'b0;
 
@@ -148,7 +148,7 @@ module f_receive #(
     wire            sets = set_we && set_qp == q && up;
     wire [IDX_W-1:0] posted = tail - done, recorded = taken - done, posted_s = tail_s - taken_s;
     wire            empty = taken_now == done && (shared || tail == taken_now);
-    wire [IDX_W-1:0] taken_now;                        // decided, the record two cycles later
+    wire [IDX_W-1:0] taken_now;                        // decided, the record four cycles later
 
     always @* if (up) begin
         if (posts) assume (qp_open[q] && !shared && posted < N && tail_index == tail + ONE && buf_index == tail);
@@ -158,7 +158,8 @@ module f_receive #(
         // Known once created, with its queue started, and only as long as something is outstanding; then open, or up,
         // at times.
         assume ((qp_known[q] || !qp_open[q]) && (qp_open[q] || !qp_up[q]));
-        if (qp_known[q]) assume (born == 0);
+        if (qp_known[q]) assume (born == 0 || born == 7);
+        if (born == 7) assume (!qp_up[q] && (qp_open[q] || !qp_known[q]));
         if (born == 6) assume (starts);
         if (known_1 && !qp_known[q]) assume (empty);
         if (!open_1 && qp_open[q]) assume (empty);
@@ -169,7 +170,7 @@ module f_receive #(
     always @(posedge clk) begin
         known_1 <= qp_known[q] && up;
         open_1 <= qp_open[q] && up;
-        born <= sets ? 3'd1 : starts ? 3'd0 : born != 0 ? born + 3'd1 : 3'd0;
+        born <= sets ? 3'd1 : born == 7 ? 3'd0 : born != 0 ? born + 3'd1 : 3'd0;
         if (sets) {shared, srq, two} <= {set_shared, set_srq, set_two};
         if (posts) begin
             tail <= tail + ONE;
@@ -264,13 +265,15 @@ module f_receive #(
     // ---------------------------------------------------------------- ports
     reg  [5:0] owed = 0;                               // answers
     wire       waits, waits_s;
-    (* hierconn *) wire \dut.out_fifo.push_valid , \dut.out_fifo.push_ready ;
+    (* hierconn *) wire \dut.out_fifo.push_valid , \dut.out_fifo.push_ready ,
+        \rdone_i.self_fifo.push_valid , \rdone_i.self_fifo.push_ready ;
     always @(posedge clk) owed <= owed + (request_valid && request_ready && up) - (scatter_valid &&
         scatter_ready && up);
 `ifndef NO_ANSWERS
     always @* if (up) begin
         answered_once: assert (!scatter_valid || owed != 0);
         answer_has_room: assert (!\dut.out_fifo.push_valid || \dut.out_fifo.push_ready );
+        flush_has_room: assert (!\rdone_i.self_fifo.push_valid || \rdone_i.self_fifo.push_ready );
     end
     axis_props #(.W(432)) scatter_i (
         .clk(clk), .rst(!up), .valid(scatter_valid && up), .ready(scatter_ready),
@@ -285,10 +288,13 @@ module f_receive #(
 `endif
 
     (* hierconn *) wire \dut.d_req , \dut.d_take , \dut.d_flush , \dut.e_req , \dut.e_take , \dut.e_flush ,
-        \dut.d_qp , \dut.e_qp ;
+        \dut.f_req , \dut.f_take , \dut.f_flush , \dut.g_req , \dut.g_take , \dut.g_flush ,
+        \dut.d_qp , \dut.e_qp , \dut.f_qp , \dut.g_qp ;
     wire d_q = ((\dut.d_req && \dut.d_take ) || \dut.d_flush ) && \dut.d_qp == q;
     wire e_q = ((\dut.e_req && \dut.e_take ) || \dut.e_flush ) && \dut.e_qp == q;
-    assign taken_now = up ? taken + (d_q ? ONE : 0) + (e_q ? ONE : 0) : 0;
+    wire f_q = ((\dut.f_req && \dut.f_take ) || \dut.f_flush ) && \dut.f_qp == q;
+    wire g_q = ((\dut.g_req && \dut.g_take ) || \dut.g_flush ) && \dut.g_qp == q;
+    assign taken_now = up ? taken + (d_q ? ONE : 0) + (e_q ? ONE : 0) + (f_q ? ONE : 0) + (g_q ? ONE : 0) : 0;
 
 `ifndef PROPERTIES_ONLY
     `include "f_receive_invariants.vh"

@@ -7,7 +7,7 @@
 //          (DF-15).
 // Ports:   commands (qc_*), local requests (loc_*), invalidations of Reads (ri_*), steps of the table (op_*, opr_*),
 //          failures (fail_*), a request to let a step in between receive requests (hold).
-// Latency: 5 cycles from loc_valid or ri_valid to the answer, when no other has a step; more when it fails.
+// Latency: 6 cycles from loc_valid or ri_valid to the answer, when no other has a step; more when it fails.
 `default_nettype none
 `include "cde_defs.vh"
 `include "cde_key_records.vh"
@@ -44,7 +44,7 @@ module cde_key_ctrl #(
     output reg  [3:0]        op_code,
     output reg  [QP_W-1:0]   op_qp,
     output reg  [31:0]       op_key,
-    output reg  [31:0]       op_region,
+    output wire [31:0]       op_region,      // of the local request that waits, too
     output reg  [63:0]       op_base,
     output reg  [47:0]       op_length,
     output wire [15:0]       op_zone,
@@ -100,6 +100,7 @@ module cde_key_ctrl #(
     wire        sinks = registers && loc_post[`CDE_POST_RDMA_READ_SINK_LSB];
 
     assign op_valid = state == ASK;
+    assign op_region = loc_post[`CDE_POST_SLOT0_LSB + `CDE_SEGMENT_KEY_LSB +: 32];
     assign op_zone = qc_args[AT_ZONE +: 16];
     assign hold = op_valid && patience == 3'd0;
     assign loc_done = state == DONE && who == LOCAL;
@@ -160,7 +161,6 @@ module cde_key_ctrl #(
                 op_qp <= next == READ ? ri_qp : loc_qp;
                 op_key <= next == READ ? ri_key : next == COMMAND ? {20'd0, number}
                         : loc_post[`CDE_POST_SLOT2_LSB + `CDE_SEGMENT_KEY_LSB +: 32];
-                op_region <= loc_post[`CDE_POST_SLOT0_LSB + `CDE_SEGMENT_KEY_LSB +: 32];
                 op_base <= next == COMMAND ? c_base : loc_post[`CDE_POST_SLOT0_LSB + `CDE_SEGMENT_ADDRESS_LSB +: 64];
                 op_length <= next == COMMAND ? c_length : none ? 48'd0
                            : {16'd0, loc_post[`CDE_POST_SLOT0_LSB + `CDE_SEGMENT_LENGTH_LSB +: 32]};

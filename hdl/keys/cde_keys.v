@@ -7,7 +7,8 @@
 // Ports:   peer invalidations (peer_*: place, then decision and whether it counts), one other step at a time (op_*,
 //          opr_*), zones of QPs, lookups of segments (keys, found) and of checks (look_*, changes of the table:
 //          change_*); trace lane 8.
-// Latency: step taken in cycle t, decided in t+2. One a cycle.
+// Latency: step taken in cycle t, decided in t+2. One a cycle. One of op_* is taken when it has been valid for a cycle.
+//          Keys in cycle t, found valid in t+3: by what the table is in t+1.
 `default_nettype none
 `include "cde_defs.vh"
 `include "cde_key_records.vh"
@@ -40,7 +41,7 @@ module cde_keys #(
     input  wire [3:0]        op_code,
     input  wire [QP_W-1:0]   op_qp,
     input  wire [31:0]       op_key,         // commands: the number
-    input  wire [31:0]       op_region,      // BIND: key of the region
+    input  wire [31:0]       op_region,      // BIND: key of the region, a cycle before op_valid already
     input  wire [63:0]       op_base,        // CREATE: the context
     input  wire [47:0]       op_length,
     input  wire [15:0]       op_zone,        // commands
@@ -75,14 +76,15 @@ module cde_keys #(
     `include "cde_key_state.vh"
 
     // ---------------------------------------------------------------- stage A: which entry
-    // A step of op_* waits while the one before is in stage B: of two steps in a row one at least is a peer's.
-    wire        follows;
-    wire        take = peer_valid || (op_valid && !follows);
+    // A step of op_* waits until its region is on the way out of memory, and until the one before is decided: the
+    // three steps before one of op_* are peers'.
+    reg         asked;
+    wire        take = peer_valid || (op_valid && asked);
     wire [31:0] a_key = peer_valid ? peer_key : op_key;
     wire [N_W:0] a_at = {a_key[11], a_key[N_W-1:0]};
     wire [N_W:0] a_region = {1'b0, op_region[N_W-1:0]};
 
-    assign op_ready = !peer_valid && !init && !follows;
+    assign op_ready = asked && !peer_valid && !init;
 
     function out_of_range;
         input [11:0] number;
@@ -91,68 +93,75 @@ module cde_keys #(
         end
     endfunction
 
-    reg              b_valid, c_valid, d_valid, b_peer, c_peer, d_peer, b_far, c_far, b_far2, c_far2;
+    reg              b_valid, c_valid, d_valid, b_peer, c_peer, d_peer, b_far, c_far, b_far2;
     reg [3:0]        b_code, c_code, d_code;
     reg [QP_W-1:0]   b_qp, c_qp, d_qp;
     reg [31:0]       b_key, c_key, b_key2, c_key2;
     reg [11:0]       d_number;
     reg [63:0]       b_base, c_base;
     reg [47:0]       b_length, c_length;
-    reg [64:0]       c_end;
+    reg [64:0]       op_end, b_end, c_end;
     reg [15:0]       b_zone, c_zone;
     reg [2:0]        b_rights, c_rights;
     reg [N_W:0]      b_at, c_at, b_region;
     wire [15:0]      b_qp_zone;
-    reg  [15:0]      qp_zone;
     wire [KW-1:0]    b_word;
-    wire [`CDE_REGION_W-1:0] b_memory;
+    wire [`CDE_REGION_W-1:0] a_memory;
+    reg  [`CDE_REGION_W-1:0] b_memory;
     wire             we;
     wire [KW-1:0]    word_next;
-    // What the memory gave, or the step before has made of it. The memory's word comes too late in its cycle to be
-    // chosen there. The step before a Bind is a peer's, which can only have taken the key of its region away.
+    // What the memory gave, or the step before has made of it: known too late in stage B to be chosen there. The three
+    // steps before a Bind are peers', which can only have taken the key of its region away.
     reg  [KW-1:0]    read, changed;
-    reg              hit, killed;
+    reg              hit, killed, b_killed, a_killed;
     wire [KW-1:0]    word = hit ? changed : read;
-    reg  [`CDE_REGION_W-1:0] memory;
-    reg              empty, binds, fast, invalidate, create, alloc, register, deregister, closes, removes_1, requests,
-                     acts;
+    reg              empty, whole, binds, fast, invalidate, create, alloc, register, deregister, closes, removes_1,
+                     requests, acts, gives;
 
-    assign follows = b_valid && !b_peer;
+    // What changes the table, a cycle behind the decision: changed, and
+    reg              d_we; reg [N_W:0] d_at; reg [64:0] d_end;
 
     always @(posedge clk) begin
+        asked <= op_valid && !(take && !peer_valid) && !(b_valid && !b_peer) && !(c_valid && !c_peer) && !rst && !init;
         {b_valid, c_valid} <= rst || init ? 2'b00 : {take, b_valid};
         {b_peer, c_peer} <= {peer_valid, b_peer};
         {b_far, c_far} <= {out_of_range(a_key[11:0]), b_far};
-        {b_far2, c_far2} <= {out_of_range(op_region[11:0]) || op_region[11], b_far2};
+        b_far2 <= out_of_range(op_region[11:0]) || op_region[11];
         {b_code, c_code} <= {peer_valid ? KEY_PEER : op_code, b_code};
         {b_qp, c_qp} <= {peer_valid ? peer_qp : op_qp, b_qp};
         {b_key, c_key} <= {a_key, b_key};
         {b_key2, c_key2} <= {op_region, b_key2};
         {b_base, c_base} <= {op_base, b_base};
         {b_length, c_length} <= {op_length, b_length};
-        c_end <= {1'b0, b_base} + {17'd0, b_length};
+        op_end <= {1'b0, op_base} + {17'd0, op_length};
+        {b_end, c_end} <= {op_end, b_end};
         empty <= b_length == 48'd0;
+        whole <= !b_end[64] || b_end[63:0] == 64'd0;
         {b_zone, c_zone} <= {op_zone, b_zone};
-        qp_zone <= b_qp_zone;
         {b_rights, c_rights} <= {op_rights, b_rights};
         {b_at, c_at} <= {a_at, b_at};
         b_region <= a_region;
         read <= b_word;
         changed <= word_next;
         hit <= we && c_at == b_at;
-        memory <= b_memory;
-        killed <= we && c_at == b_region;
+        b_memory <= a_memory;
+        a_killed <= we && c_at == a_region;
+        b_killed <= a_killed || (we && c_at == a_region);
+        killed <= b_killed || (we && c_at == b_region);
         binds <= b_code == KEY_BIND;
         fast <= b_code == KEY_FAST;
         invalidate <= b_code == KEY_INVALIDATE || b_code == KEY_READ || b_code == KEY_PEER;
         alloc <= b_code == KEY_ALLOC;
         register <= b_code == KEY_REGISTER;
         create <= b_code == KEY_CREATE || b_code == KEY_ALLOC || b_code == KEY_REGISTER;
+        gives <= b_code == KEY_CREATE || b_code == KEY_ALLOC || b_code == KEY_REGISTER || b_code == KEY_BIND ||
+            b_code == KEY_FAST;
         deregister <= b_code == KEY_DEREGISTER;
         closes <= b_code == KEY_CLOSE;
         removes_1 <= b_code == KEY_REMOVE;
         requests <= b_code >= KEY_BIND;
         acts <= b_code != KEY_LOOK && b_code != KEY_REMOVE;
+        {d_we, d_at, d_end} <= {we && !rst, c_at, c_end};
     end
 
     // ---------------------------------------------------------------- stage B: memories
@@ -161,47 +170,37 @@ module cde_keys #(
         .raddr(peer_valid ? peer_qp : op_qp), .rdata(b_qp_zone)
     );
 
-    cde_ram #(.W(KW), .AW(N_W + 1), .ECC(ECC)) word_ram (
+    // A peer's step has its word compared in stage B: this memory must answer out of registers.
+    cde_ram #(.W(KW), .AW(N_W + 1), .ECC(ECC), .SMALL(7)) word_ram (
         .clk(clk), .mem_i(mem1), .mem_o(mem2), .we(we), .waddr(c_at), .wdata(word_next), .raddr(a_at), .rdata(b_word)
     );
 
-    // Regions as Bind needs them: with the end of their range. A step that gives none leaves no valid key.
-    cde_ram #(.W(`CDE_REGION_W), .AW(N_W + 1), .ECC(ECC)) memory_ram (
-        .clk(clk), .mem_i(mem2), .mem_o(mem3), .we(we), .waddr(c_at), .wdata({c_end, word_next[`CDE_REGION_END-1:0]}),
-        .raddr(a_region), .rdata(b_memory)
+    // Regions as Bind needs them: with the end of their range. A step that gives none leaves no valid key. Read two
+    // cycles before the Bind is taken.
+    cde_ram #(.W(`CDE_REGION_W), .AW(N_W + 1), .ECC(ECC), .LATE(1)) memory_ram (
+        .clk(clk), .mem_i(mem2), .mem_o(mem3), .we(d_we), .waddr(d_at),
+        .wdata({d_end, changed[`CDE_REGION_END-1:0]}), .raddr(a_region), .rdata(a_memory)
     );
 
-    cde_ram #(.W(64), .AW(N_W + 1), .ECC(ECC)) context_ram (
-        .clk(clk), .mem_i(mem3), .mem_o(mem4), .we(we && create && !register), .waddr(c_at),
-        .wdata(alloc ? 64'd0 : c_base), .raddr(a_at), .rdata(peer_context)
+    // Of windows: that of a region is 0.
+    wire [63:0]      b_context;
+
+    cde_ram #(.W(64), .AW(N_W), .ECC(ECC)) context_ram (
+        .clk(clk), .mem_i(mem3), .mem_o(mem4), .we(creates), .waddr(c_at[N_W-1:0]), .wdata(c_base),
+        .raddr(a_at[N_W-1:0]), .rdata(b_context)
     );
+
+    assign peer_context = b_at[N_W] ? b_context : 64'd0;
 
     genvar k;
     generate
         for (k = 0; k < 3; k = k + 1) begin : g_lookup
-            wire [31:0]   key = keys[32*k +: 32];
-            wire [KW-1:0] entry;
             wire [`CDE_MEM_W-1:0] mem_k;
-            reg  [19:0]   generation;
-            reg           far;
 
-            cde_ram #(.W(KW), .AW(N_W + 1), .ECC(ECC)) lookup_ram (
-                .clk(clk), .mem_i(k == 0 ? mem4 : k == 1 ? mem5 : mem6), .mem_o(mem_k),
-                .we(we), .waddr(c_at), .wdata(word_next), .raddr({1'b0, key[N_W-1:0]}), .rdata(entry)
+            cde_key_lookup #(.QP_W(QP_W), .NUM_MR(NUM_MR), .MR_W(MR_W), .N_W(N_W), .ECC(ECC)) lookup_i (
+                .clk(clk), .mem_i(k == 0 ? mem4 : k == 1 ? mem5 : mem6), .mem_o(mem_k), .we(d_we), .at(d_at),
+                .word(changed), .key(keys[32*k +: 32]), .found(found[`CDE_FOUND_W*k +: `CDE_FOUND_W])
             );
-
-            always @(posedge clk) begin
-                generation <= key[31:12];
-                far <= out_of_range(key[11:0]) || key[11];
-            end
-
-            wire unused_entry = &{1'b0, entry};
-            assign found[`CDE_FOUND_W*k + `CDE_FOUND_VALID] = entry[`CDE_KEY_WORD_VALID] && !far &&
-                                                              entry[`CDE_KEY_WORD_GENERATION +: 20] == generation;
-            assign found[`CDE_FOUND_W*k + `CDE_FOUND_ZONE +: 16] = entry[`CDE_KEY_WORD_ZONE +: 16];
-            assign found[`CDE_FOUND_W*k + `CDE_FOUND_LOCAL_WRITE] = entry[`CDE_KEY_WORD_RIGHTS];
-            assign found[`CDE_FOUND_W*k + `CDE_FOUND_BASE +: 64] = entry[`CDE_KEY_WORD_BASE +: 64];
-            assign found[`CDE_FOUND_W*k + `CDE_FOUND_LENGTH +: 48] = entry[`CDE_KEY_WORD_LENGTH +: 48];
         end
     endgenerate
 
@@ -212,40 +211,38 @@ module cde_keys #(
     // ---------------------------------------------------------------- stage C: the decision
     reg [11:0] bound [0:NUM_MR-1];           // windows bound to a region
     reg [12:0] held [0:NUM_QP-1];            // windows and regions that are valid on a QP
-    reg [NUM_MR-1:0] bound_begun;            // the word counts; else it is 0
-    reg [NUM_QP-1:0] held_begun;
+    reg [N_W+QP_W-1:0] walk;                 // clears them while the memories are cleared
 
     // Counted a cycle behind the decision; a look has what is on its way.
     reg             gained, lost_one;
     reg  [QP_W-1:0] held_at;
     wire            look_same = held_at == look_qp;
-    wire [12:0]     look_count = held_begun[look_qp] ? held[look_qp] : 13'd0;
+    wire [12:0]     look_count = held[look_qp];
 
     assign look_held = (look_count != 13'd0 && !(lost_one && look_same && look_count == 13'd1)) ||
         (gained && look_same);
 
-    // What compares bits of the entry does so for both words that it may be.
-    wire [1:0]  same_key, same_zone, same_qp, last_key;
-    genvar      i;
-    generate
-        for (i = 0; i < 2; i = i + 1) begin : g_compare
-            wire [KW-1:0] e = i == 0 ? read : changed;
-            wire          unused_e = &{1'b0, e};
-            assign same_key[i] = e[`CDE_KEY_WORD_GENERATION +: 20] == c_key[31:12];
-            assign same_zone[i] = e[`CDE_KEY_WORD_ZONE +: 16] == qp_zone;
-            assign same_qp[i] = e[`CDE_KEY_WORD_QP +: QP_W] == c_qp;
-            assign last_key[i] = &e[`CDE_KEY_WORD_GENERATION +: 20];
-        end
-    endgenerate
+    // What compares bits of the entry does so in stage B, for both words that it may be: the one that was read, and
+    // what the step before makes of its word if it changes it. One before a step of op_* is a peer's, which changes
+    // neither generation nor zone; what CREATE or REGISTER makes is of no QP that could have it taken away.
+    reg  [19:0] b_less;                      // generation of the key before
+    reg  [1:0]  same_key, same_zone, same_qp, last_key;
 
-    wire [1:0]  which = {hit, !hit};
+    always @(posedge clk) begin
+        b_less <= a_key[31:12] - 20'd1;
+        same_key[0] <= b_word[`CDE_KEY_WORD_GENERATION +: 20] == b_key[31:12];
+        same_key[1] <= word[`CDE_KEY_WORD_GENERATION +: 20] == (gives ? b_less : b_key[31:12]);
+        same_zone <= {word[`CDE_KEY_WORD_ZONE +: 16] == b_qp_zone, b_word[`CDE_KEY_WORD_ZONE +: 16] == b_qp_zone};
+        same_qp[0] <= b_word[`CDE_KEY_WORD_QP +: QP_W] == b_qp;
+        same_qp[1] <= (binds || fast ? c_qp : word[`CDE_KEY_WORD_QP +: QP_W]) == b_qp;
+        last_key <= {&word[`CDE_KEY_WORD_GENERATION +: 20], &b_word[`CDE_KEY_WORD_GENERATION +: 20]};
+    end
+
     wire        window = c_key[11];
     wire        exists = word[`CDE_KEY_WORD_EXISTS] && !c_far;
     wire        valid = word[`CDE_KEY_WORD_VALID];
-    wire        present = exists && (same_key & which) != 2'b00;
-    wire        my_zone = (same_zone & which) != 2'b00;
-    wire        mine = (same_qp & which) != 2'b00;
-    wire        no_more = (last_key & which) != 2'b00;
+    wire        present = exists && same_key[hit];
+    wire        my_zone = same_zone[hit], mine = same_qp[hit], no_more = last_key[hit];
     wire [19:0] next_generation = word[`CDE_KEY_WORD_GENERATION +: 20] + 20'd1;
 
     // Windows are counted a cycle behind the decision, too. Whether a step's own region has any is looked at in stage
@@ -254,24 +251,35 @@ module cde_keys #(
     reg  [MR_W-1:0] bound_at;
     reg             bound_more, bound_less;
     wire            b_same = bound_at == b_key[MR_W-1:0];
-    wire [11:0]     b_bound = bound_begun[b_key[MR_W-1:0]] ? bound[b_key[MR_W-1:0]] : 12'd0;
+    wire [11:0]     b_bound = bound[b_key[MR_W-1:0]];
+    wire            b_one = b_bound != 12'd0, b_two = b_bound[11:1] != 11'd0;
+    wire            b_three = b_bound[11:2] != 10'd0 || b_bound[1:0] == 2'b11;
     reg             any, several, near;
     wire            busy = !window && (near && bound_more ? 1'b1 : near && bound_less ? several : any);
 
-    // The range of a Bind within its region's; each compared by halves.
-    wire [63:0] start = memory[`CDE_KEY_WORD_BASE +: 64];
-    wire [64:0] limit = memory[`CDE_REGION_END +: 65];
-    wire        contained = (c_base[63:32] > start[63:32] ||
-        (c_base[63:32] == start[63:32] && c_base[31:0] >= start[31:0])) &&
-        (c_end[64:32] < limit[64:32] || (c_end[64:32] == limit[64:32] && c_end[31:0] <= limit[31:0]));
-    wire        memory_good = !c_far2 && memory[`CDE_KEY_WORD_VALID] && !killed &&
-        memory[`CDE_KEY_WORD_GENERATION +: 20] == c_key2[31:12] && memory[`CDE_KEY_WORD_ZONE +: 16] == qp_zone &&
-                              contained && !empty && !(c_rights[2] && !memory[`CDE_KEY_WORD_RIGHTS]);
-    wire        unused_memory = &{1'b0, memory, c_key2};
+    // The range of a Bind within its region's, each compared by halves; in stage B, as all that its region says.
+    wire [63:0] start = b_memory[`CDE_KEY_WORD_BASE +: 64];
+    wire [64:0] limit = b_memory[`CDE_REGION_END +: 65];
+    reg         above, from_same, from_low, below, to_same, to_low, region_key, region_zone, region_good;
+    wire        contained = (above || (from_same && from_low)) && (below || (to_same && to_low));
+    wire        memory_good = region_key && region_zone && region_good && contained && !killed;
+
+    always @(posedge clk) begin
+        {above, from_same} <= {b_base[63:32] > start[63:32], b_base[63:32] == start[63:32]};
+        from_low <= b_base[31:0] >= start[31:0];
+        {below, to_same} <= {b_end[64:32] < limit[64:32], b_end[64:32] == limit[64:32]};
+        to_low <= b_end[31:0] <= limit[31:0];
+        region_key <= b_memory[`CDE_KEY_WORD_GENERATION +: 20] == b_key2[31:12];
+        region_zone <= b_memory[`CDE_KEY_WORD_ZONE +: 16] == b_qp_zone;
+        region_good <= !b_far2 && b_memory[`CDE_KEY_WORD_VALID] && b_length != 48'd0 &&
+            !(b_rights[2] && !b_memory[`CDE_KEY_WORD_RIGHTS]);
+    end
+
+    wire        unused_memory = &{1'b0, b_memory, c_key, c_key2};
     wire        token_good = binds ? present && window && my_zone
                            : fast ? present && !window && my_zone && word[`CDE_KEY_WORD_ALLOC]
                            : present && valid && mine && !busy && (window || word[`CDE_KEY_WORD_ALLOC]);
-    wire        space_good = binds ? memory_good : !empty && (!c_end[64] || c_end[63:0] == 64'd0);
+    wire        space_good = binds ? memory_good : !empty && whole;
 
     assign peer_good = token_good;
 
@@ -285,6 +293,7 @@ module cde_keys #(
     wire refused = (create && (exists || no_more)) || ((deregister || closes) && !exists) || (deregister && busy);
     wire changes = c_valid && acts && (!requests || passes) && !refused && !(c_peer && !peer_counts);
     wire unbinds = changes && window && valid && (invalidate || closes);
+    wire creates = c_valid && create && window && !exists && !no_more;       // a window
 
     reg [KW-1:0] w;
 
@@ -328,14 +337,14 @@ module cde_keys #(
     wire        gains = changes && (binds || fast);
     wire        loses = changes && valid && (window || word[`CDE_KEY_WORD_ALLOC]) &&
         (invalidate || closes || deregister);
-    wire [QP_W-1:0] holder = gains ? c_qp : word[`CDE_KEY_WORD_QP +: QP_W];
-    wire [12:0] held_now = held_begun[held_at] ? held[held_at] : 13'd0;
+    wire [QP_W-1:0] holder = binds || fast ? c_qp : word[`CDE_KEY_WORD_QP +: QP_W];
+    wire [12:0] held_now = held[held_at];
 
     // ---------------------------------------------------------------- stage D: counts, answer
     reg  [KW-1:0] d_word;
     reg         d_changes, d_exists, d_token, d_already, d_no_space, d_no_keys, d_refused, d_requests, d_counts;
     reg         d_create;
-    wire [11:0] windows = bound_begun[bound_at] ? bound[bound_at] : 12'd0;
+    wire [11:0] windows = bound[bound_at];
     wire [7:0]  status = !d_token ? `CDE_CQESTATUS_INVALID_TOKEN : d_already ? `CDE_CQESTATUS_ALREADY_VALID :
                          d_no_space ? `CDE_CQESTATUS_BAD_MEMORY : d_no_keys ? `CDE_CQESTATUS_NO_KEYS : 8'h00;
 
@@ -350,27 +359,20 @@ module cde_keys #(
         {bound_more, bound_less} <= {changes && binds, unbinds} & {2{!rst}};
         bound_at <= region;
         near <= region == b_key[MR_W-1:0];
-        any <= b_same && bound_more ? 1'b1 : b_same && bound_less ? b_bound > 12'd1 : b_bound != 12'd0;
-        several <= b_same && bound_more ? b_bound != 12'd0 : b_bound > (b_same && bound_less ? 12'd2 : 12'd1);
-        if (bound_more || bound_less) begin
-            bound[bound_at] <= bound_more ? windows + 12'd1 : windows - 12'd1;
-            bound_begun[bound_at] <= 1'b1;
-        end
+        any <= b_same && bound_more ? 1'b1 : b_same && bound_less ? b_two : b_one;
+        several <= b_same && bound_more ? b_one : b_same && bound_less ? b_three : b_two;
+        walk <= rst ? {(N_W+QP_W){1'b0}} : walk + 1'b1;
+        if (init || bound_more || bound_less)
+            bound[init ? walk[MR_W-1:0] : bound_at] <= init ? 12'd0 : bound_more ? windows + 12'd1 : windows - 12'd1;
         {gained, lost_one} <= {gains, loses} & {2{!rst}};
         held_at <= holder;
-        if (gained || lost_one) begin
-            held[held_at] <= gained ? held_now + 13'd1 : held_now - 13'd1;
-            held_begun[held_at] <= 1'b1;
-        end
+        if (init || gained || lost_one)
+            held[init ? walk[QP_W-1:0] : held_at] <= init ? 13'd0 : gained ? held_now + 13'd1 : held_now - 13'd1;
         d_valid <= c_valid && !rst;
         {d_peer, d_code, d_qp, d_number, d_word} <= {c_peer, c_code, c_qp, c_key[11:0], word};
         {d_changes, d_exists, d_token, d_already} <= {changes, exists, token_good, already};
         {d_no_space, d_no_keys, d_refused} <= {no_space, no_keys, refused};
         {d_requests, d_counts, d_create} <= {requests, !c_peer || peer_counts, create};
-        if (rst) begin
-            bound_begun <= {NUM_MR{1'b0}};
-            held_begun <= {NUM_QP{1'b0}};
-        end
     end
 
     cde_key_trace #(.QP_W(QP_W), .MR_W(MR_W)) trace_i (
@@ -385,7 +387,7 @@ module cde_keys #(
     genvar               q;
     generate
         for (q = 0; q < NUM_QP; q = q + 1) begin : f_counts
-            assign f_held[13 * q +: 13] = held_begun[q] ? held[q] : 13'd0;
+            assign f_held[13 * q +: 13] = held[q];
         end
     endgenerate
 `endif

@@ -8,14 +8,17 @@
 //          are 0 after the clearing walk. With ECC, each lane (cde_ecc.vh) corrects one wrong bit and detects two; both
 //          are reported, and a corrected word is written back.
 // Ports:   maintenance bus in and out (cde_mem.vh), write (we, waddr, wdata), read (raddr, rdata).
-// Latency: rdata belongs to the raddr of the cycle before.
+// Latency: rdata belongs to the raddr of the cycle before; with LATE of two cycles before, and includes the write of
+//          the cycle between.
 `default_nettype none
 `include "cde_mem.vh"
 
 module cde_ram #(
     parameter W = 8,    // bits of a word
     parameter AW = 4,   // address bits
-    parameter ECC = 1   // 0: no code
+    parameter ECC = 1,  // 0: no code
+    parameter SMALL = 6, // address bits up to which it is not a block RAM (cde_words)
+    parameter LATE = 0  // a cycle more, so that what a block RAM gives is corrected in a cycle of its own
 ) (
     input  wire                  clk,
     input  wire [`CDE_MEM_W-1:0] mem_i,
@@ -55,7 +58,7 @@ module cde_ram #(
     wire [(CW << AW) - 1:0] codes;
 `endif
     // A read at the edge of a write of its word is replaced by that write.
-    cde_words #(.W(W), .AW(AW), .CW(CW)) words (
+    cde_words #(.W(W), .AW(AW), .CW(CW), .SMALL(SMALL)) words (
         .clk(clk), .we(v_2), .waddr(at_2), .code(code_2), .raddr(raddr), .q(q_1), .parts(parts_1)
 `ifdef FORMAL
         , .codes(codes)
@@ -71,8 +74,8 @@ module cde_ram #(
         .user_1(user_1), .at_1(at_1),
         .data_1(data_1), .v_2(v_2), .at_2(at_2), .data_2(data_2), .data_3(data_3), .put_code(put_code)
     );
-    cde_ram_read #(.W(W), .AW(AW), .CW(CW)) read (
-        .clk(clk), .clear(clear), .raddr(raddr), .q_1(q_1), .parts_1(parts_1), .we0(we), .waddr0(waddr),
+    cde_ram_read #(.W(W), .AW(AW), .CW(CW), .LATE(LATE)) read (
+        .clk(clk), .clear(clear), .raddr(raddr), .q_1(q_1), .parts_1(parts_1), .we0(we), .waddr0(waddr), .wdata0(wdata),
         .v0_1(v_1), .at0_1(at_1), .data0_1(data_1),
         .v0_2(v_2), .at0_2(at_2), .data0_2(data_2), .data0_3(data_3),
         .rdata(rdata), .bad(bad), .lost(lost), .heal(heal), .heal_addr(heal_addr), .heal_data(heal_data)

@@ -2,8 +2,8 @@
 // cde_slots: memory of wide words with one write port and one synchronous read port, without forwarding, that corrects
 // a wrong bit.
 //
-// Purpose: requests of send queues, records of taken buffers, which nothing asks for before the cycle after their
-//          write: a read at the edge of the write of its word has no value. As cde_ram_direct, but what is read is
+// Purpose: posts and requests of send queues, receive buffers and records of taken ones, which nothing asks for before
+//          the cycle after their write: a read at the edge of the write of its word has no value. What is read is
 //          registered before it is corrected, and again after that. All words are 0 after the clearing walk. With ECC,
 //          each lane (cde_ecc.vh) corrects one wrong bit and detects two; both are reported, and a corrected word is
 //          written back.

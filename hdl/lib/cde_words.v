@@ -2,7 +2,8 @@
 // cde_words: code words of a memory with one write port and one read port.
 //
 // Purpose: a memory of at most 64 words is a distributed one: what it answers comes out of registers, so its user has
-//          the cycle to itself, and the first level of its decoder is before them. A block RAM answers late.
+//          the cycle to itself, and the first level of its decoder is before them; of at most SMALL address bits,
+//          behind them. A block RAM answers late.
 // Ports:   write port (we, waddr, code), read port (raddr, the data q and the parities of parts: cde_ecc_parts).
 // Latency: q and parts belong to the raddr of the cycle before. A read at the edge of a write of its word has no value.
 `default_nettype none
@@ -11,7 +12,8 @@
 module cde_words #(
     parameter W = 8,    // data bits of a word
     parameter AW = 4,   // address bits
-    parameter CW = 13   // bits of a code word
+    parameter CW = 13,  // bits of a code word
+    parameter SMALL = 6 // address bits of the largest distributed memory
 ) (
     input  wire           clk,
     input  wire           we,
@@ -46,6 +48,25 @@ module cde_words #(
                 if (we) mem[waddr] <= code;
                 q_1 <= word[W-1:0];
                 parts_1 <= parts_0;
+            end
+`ifdef FORMAL
+            for (i = 0; i < (1 << AW); i = i + 1) begin : f_words
+                assign codes[i * CW +: CW] = mem[i];
+            end
+`endif
+        end else if (AW <= SMALL) begin : g_middle
+            // Its many words are as deep as that level
+            (* no_rw_check, ram_style = "distributed" *)
+            reg [CW-1:0] mem [0:(1 << AW) - 1];
+            reg [CW-1:0] word_1;
+
+            cde_ecc_parts #(.W(W), .CW(CW)) parities (.code(word_1), .parts(parts));
+
+            assign q = word_1[W-1:0];
+
+            always @(posedge clk) begin
+                if (we) mem[waddr] <= code;
+                word_1 <= mem[raddr];
             end
 `ifdef FORMAL
             for (i = 0; i < (1 << AW); i = i + 1) begin : f_words

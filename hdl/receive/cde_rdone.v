@@ -99,8 +99,8 @@ module cde_rdone #(
     wire              arrives = room && (own_valid || s_axis_rdone_tvalid);
     wire [63:0]       self_data;
 
-    // Seven flushes can be on their way when the level is looked at.
-    assign self_room = own_level <= 5'd8;
+    // Nine flushes can be on their way when the level is looked at.
+    assign self_room = own_level <= 5'd6;
     assign self_data[`CDE_RDONE_QP_LSB +: 16] = {{(16-QP_W){1'b0}}, own_qp};
     assign self_data[`CDE_RDONE_TAG_LSB +: 16] = {{(16-IDX_W){1'b0}}, own_tag};
     assign self_data[63:`CDE_RDONE_STATUS_LSB] = {24'd0, `CDE_CQESTATUS_CANCELED};

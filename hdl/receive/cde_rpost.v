@@ -173,7 +173,7 @@ module cde_rpost #(
     reg  [SET_W-1:CQ_W] s_set, t_set, r_set;
     wire [PAGE_W-1:0] r_set_page = r_set[`CDE_RQ_POST_PAGE +: PAGE_W];
 
-    cde_ram #(.W(SET_W), .AW(QP_W + 1), .ECC(ECC)) settings_ram (
+    cde_ram #(.W(SET_W), .AW(QP_W + 1), .ECC(ECC), .SMALL(7)) settings_ram (
         .clk(clk), .mem_i(mem_i), .mem_o(mem1), .we(set_we), .waddr(set_queue), .wdata(set_data), .raddr(a_queue),
         .rdata(b_set)
     );
@@ -182,9 +182,10 @@ module cde_rpost #(
     assign rq_cq = b_set[`CDE_RQ_POST_CQ +: CQ_W];
     assign rq_count = b_set[`CDE_RQ_POST_TWO] ? 2'd2 : 2'd1;
 
-    // Each segment's region: first what its entry says, a cycle later its range.
-    wire [2:0] s_bad;
-    wire [23:0] s_why;
+    // Each segment's region, found of the key of three cycles before: first what its entry says, and how far the
+    // segment begins in the region and may; a cycle later whether that is too far.
+    wire [2:0] r_bad;
+    wire [23:0] r_why;
     genvar k;
     generate
         for (k = 0; k < 3; k = k + 1) begin : g_segment
@@ -193,40 +194,40 @@ module cde_rpost #(
             wire         local_write = found[`CDE_FOUND_W*k + `CDE_FOUND_LOCAL_WRITE];
             wire [63:0]  base = found[`CDE_FOUND_W*k + `CDE_FOUND_BASE +: 64];
             wire [47:0]  length = found[`CDE_FOUND_W*k + `CDE_FOUND_LENGTH +: 48];
-            wire [63:0]  from = b_data[`CDE_BUFFER_SLOT(k) + `CDE_SEGMENT_ADDRESS_LSB +: 64];
-            wire [31:0]  bytes = b_data[`CDE_BUFFER_SLOT(k) + `CDE_SEGMENT_LENGTH_LSB +: 32];
-            reg          x_used, x_valid, x_write, x_below;
-            reg  [15:0]  x_zone;
-            reg  [64:0]  x_end;                                  // relative to the base
-            reg  [47:0]  x_length;
+            wire [63:0]  from = t_data[`CDE_BUFFER_SLOT(k) + `CDE_SEGMENT_ADDRESS_LSB +: 64];
+            wire [31:0]  bytes = t_data[`CDE_BUFFER_SLOT(k) + `CDE_SEGMENT_LENGTH_LSB +: 32];
+            reg          x_used, x_valid, x_zone, x_write;
+            reg  [64:0]  x_from;                                 // below 0: before the region
+            reg  [48:0]  x_last;                                 // below 0: longer than the region
 
             always @(posedge clk) begin
                 x_used <= bytes != 32'd0;
                 x_valid <= valid;
-                x_zone <= zone;
+                x_zone <= zone == t_set[`CDE_RQ_POST_ZONE +: 16];
                 x_write <= local_write;
-                x_below <= from < base;
-                x_end <= {1'b0, from - base} + {33'd0, bytes};
-                x_length <= length;
+                x_from <= {1'b0, from} - {1'b0, base};
+                x_last <= {1'b0, length} - {17'd0, bytes};
             end
 
-            wire same_zone = x_zone == s_set[`CDE_RQ_POST_ZONE +: 16];
-            wire beyond = x_below || x_end > {17'd0, x_length};
-            assign s_bad[k] = x_used && (!x_valid || !same_zone || !x_write || beyond);
-            assign s_why[8*k +: 8] = !x_valid ? `CDE_CAUSE_BAD_REGION : !same_zone ? `CDE_CAUSE_BAD_ZONE :
+            wire beyond = x_from[64:48] != 17'd0 || x_last[48] || x_from[47:0] > x_last[47:0];
+            assign r_bad[k] = x_used && (!x_valid || !x_zone || !x_write || beyond);
+            assign r_why[8*k +: 8] = !x_valid ? `CDE_CAUSE_BAD_REGION : !x_zone ? `CDE_CAUSE_BAD_ZONE :
                                      !x_write ? `CDE_CAUSE_NO_LOCAL_WRITE : `CDE_CAUSE_BAD_RANGE;
         end
     endgenerate
 
     wire [ST_W-1:0]  st, st_next;
     wire [IDX_W-1:0] c_done, c_completed;
-    reg  [2:0]       t_bad;
-    reg  [23:0]      t_why;
-    reg  [7:0]       r_why;
     // Known before the decision: what is wrong whatever the queue is like (stray: something is), and what is wrong with
-    // a post if the queue is right (faulty). Near: its page; elsewhere: this QP takes from a shared queue.
-    reg  [7:0]       c_first, c_why;
-    reg              c_stray, c_faulty, c_near, elsewhere;
+    // a post if the queue is right (faulty): its form (flaw), or a segment. Near: its page; elsewhere: this QP takes
+    // from a shared queue.
+    reg  [7:0]       c_first, c_flaw_why;
+    reg  [23:0]      c_bad_why;
+    reg  [2:0]       c_bad;
+    reg              c_stray, c_flaw, c_near, elsewhere;
+    wire             c_faulty = c_flaw || c_bad != 3'd0;
+    wire [7:0]       c_why = c_flaw ? c_flaw_why : c_bad[0] ? c_bad_why[7:0] : c_bad[1] ? c_bad_why[15:8] :
+                             c_bad[2] ? c_bad_why[23:16] : 8'h00;
 
     cde_ctx #(.W(ST_W), .AW(QP_W + 1), .ECC(ECC)) state_ram (
         .clk(clk), .mem_i(mem1), .mem_o(mem2), .we(c_post || c_op), .waddr(c_queue), .wdata(st_next),
@@ -246,13 +247,12 @@ module cde_rpost #(
 
     always @(posedge clk) begin
         {s_set, t_set, r_set} <= {b_set[SET_W-1:CQ_W], s_set, t_set};
-        {t_bad, t_why} <= {s_bad, s_why};
-        r_why <= t_bad[0] ? t_why[7:0] : t_bad[1] ? t_why[15:8] : t_bad[2] ? t_why[23:16] : 8'h00;
         c_stray <= r_far || (r_kind == 2'd3 && r_reserved);
         c_first <= r_kind == 2'd3 && r_reserved ? `CDE_CAUSE_RESERVED_BITS :
                    r_queue[QP_W] ? `CDE_CAUSE_BAD_SRQ : `CDE_CAUSE_BAD_QP;
-        c_faulty <= r_reserved || r_many || r_why != 8'h00;
-        c_why <= r_reserved ? `CDE_CAUSE_RESERVED_BITS : r_many ? `CDE_CAUSE_TOO_MANY_SEGMENTS : r_why;
+        {c_flaw, c_bad} <= {r_reserved || r_many, r_bad};
+        c_flaw_why <= r_reserved ? `CDE_CAUSE_RESERVED_BITS : `CDE_CAUSE_TOO_MANY_SEGMENTS;
+        c_bad_why <= r_why;
         c_near <= !r_far && r_set_page == r_page;
         elsewhere <= r_set[`CDE_RQ_POST_SHARED];
     end
@@ -271,10 +271,17 @@ module cde_rpost #(
 
     // No more is in a queue than its size, or than its slots: one bit more than those have tells all. Full: the tail
     // stands size behind base, bit by bit with the carry that the bit below has if it fits the tail, too.
-    wire [DEEP:0]    base = shared ? reaped[DEEP:0] : freed[DEEP:0], tip = tail_old[DEEP:0], depth = size[DEEP:0];
-    wire [DEEP:0]    spill = (base & depth) | ((base | depth) & ~tip);
-    wire             full = (tip ^ base ^ depth) == {spill[DEEP-1:0], 1'b0};
-    wire             fits = !full;
+    function is_full;
+        input [DEEP:0]   from, last, room;
+        reg   [DEEP-1:0] spill;
+        begin
+            spill = (from[DEEP-1:0] & room[DEEP-1:0]) | ((from[DEEP-1:0] | room[DEEP-1:0]) & ~last[DEEP-1:0]);
+            is_full = (last ^ from ^ room) == {spill, 1'b0};
+        end
+    endfunction
+
+    wire [DEEP:0]    base = shared ? reaped[DEEP:0] : c_done[DEEP:0], tip = tail_old[DEEP:0], depth = size[DEEP:0];
+    wire             fits = shared ? !is_full(reaped[DEEP:0], tip, depth) : !is_full(c_done[DEEP:0], tip, depth);
 
     // A new size, less what the queue holds: three to a sum and carries, then one addition.
     wire [DEEP:0]    want = c_value[DEEP:0], sum = want ^ ~tip ^ base;
@@ -285,7 +292,7 @@ module cde_rpost #(
     // Reaped from where the queue stands to what is completed: less than half of all indices each.
     wire [IDX_W-1:0] onward = c_value + ~reaped, short = c_completed - c_value;      // onward: less 1
     wire             legal = c_value == reaped || (!onward[IDX_W-1] && !short[IDX_W-1]);
-    wire             unused = &{1'b0, spill[DEEP], carry[DEEP], spare[DEEP:0], onward[IDX_W-2:0], short[IDX_W-2:0]};
+    wire             unused = &{1'b0, carry[DEEP], spare[DEEP:0], onward[IDX_W-2:0], short[IDX_W-2:0]};
     wire             no_fault = mine && !removed && !c_faulty && takes && fits;
     wire             accept = post && no_fault && (shared || (gr_room && !gr_dead));
 

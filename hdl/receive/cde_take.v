@@ -2,13 +2,14 @@
 // cde_take: hands out receive buffers (SRQ-02, SRQ-03, SRQ-10, SRQ-13, SRQ-16, SRQ-18, CQ-17).
 //
 // Purpose: decides each receive request in one stage, in order: takes the oldest buffer of the QP's queue, own or
-//          shared, and answers with the scatter list. Buffers that a disconnected QP's own queue still has are taken by
-//          the same pipeline, to be flushed.
+//          shared, and answers with the scatter list (cde_scatter). Buffers that a disconnected QP's own queue still
+//          has are taken by the same pipeline, to be flushed.
 // Ports:   s_axis_rreq, m_axis_scatter; flushing (flush_*, self_*); control steps (op_*, opr_*); state of the receive
 //          CQ, its credits for shared queues' takers; settings; tails; reported counts; buffers; taken counts
 //          (taken_*), records of what is in flight (rec_*), length errors (long_*), watermark events (ev_*), error
 //          report, counter steps, trace lane 5.
-// Latency: request taken in cycle t, decided in t+5, record written and answer valid in t+7. One a cycle, any QPs.
+// Latency: request taken in cycle t, decided in t+5, peer_valid in t+7, record written and answer valid in t+9. One a
+//          cycle, any QPs.
 `default_nettype none
 `include "cde_defs.vh"
 `include "cde_mem.vh"
@@ -120,24 +121,23 @@ module cde_take #(
     output reg  [255:0]      trace_data
 );
 
-    wire [`CDE_MEM_W-1:0] mem1, mem2, mem3, mem4, mem5, mem6;
+    wire [`CDE_MEM_W-1:0] mem1, mem2, mem3, mem4, mem5;
 
     `include "cde_rx_ops.vh"
 
     localparam [IDX_W-1:0] ONE = {{(IDX_W-1){1'b0}}, 1'b1};
     localparam OUT_LOG2 = 4;
     localparam MSG_SOLICITED = 0, MSG_INVALIDATE = 1, MSG_LENGTH = 2, MSG_TOKEN = 34, MSG_W = 66;    // of a request
-    localparam SLOT0 = `CDE_BUFFER_SLOT(0), SLOT1 = `CDE_BUFFER_SLOT(1), SLOT2 = `CDE_BUFFER_SLOT(2);
-    localparam BYTES = `CDE_SEGMENT_LENGTH_LSB, KEY = `CDE_SEGMENT_KEY_LSB;    // of a segment; its address lies lowest
 
     // ---------------------------------------------------------------- stage A: a request, a flush, or a control step
-    wire [OUT_LOG2:0] out_level;
-    wire              room = out_level <= 5'd8 && !init;
+    reg  [OUT_LOG2:0] owed;                  // answers that the transport has not taken: each has a place in out_fifo
+    wire              room = !owed[OUT_LOG2] && !init;
     reg               flush_next;            // a request went before: the flush is next; a flush needs no room
     wire              free = !op_valid && !rq_hold && !init;
     wire              offered = s_axis_rreq_tvalid && room && !hold;
     wire              flushes = free && flush_valid && self_room && (!offered || flush_next);
     wire              takes_request = s_axis_rreq_tvalid && s_axis_rreq_tready;
+    wire              answered = m_axis_scatter_tvalid && m_axis_scatter_tready;
 
     assign {op_ready, flush_take} = {!init, flushes};
     assign s_axis_rreq_tready = free && room && !flushes && !hold;
@@ -147,50 +147,54 @@ module cde_take #(
     wire            a_bad = (a_name >> QP_W) != 16'd0 || (s_axis_rreq_tdata & `CDE_RREQ_RESERVED) != 128'd0 ||
         (!s_axis_rreq_tdata[`CDE_RREQ_INVALIDATE_LSB] && s_axis_rreq_tdata[`CDE_RREQ_TOKEN_LSB +: 32] != 32'd0);
 
-    // B: which queue, credit asked for. S: the state is read. C: decided; c_one has one bit of the QP.
-    reg              b_req, s_req, t_req, r_req, c_req, d_req, e_req;
-    reg              b_flush, s_flush, t_flush, r_flush, c_flush, d_flush, e_flush;
+    // B: which queue, credit asked for. S: the state is read. C: decided. D to G: below.
+    reg              b_req, s_req, t_req, r_req, c_req, d_req, e_req, f_req, g_req;
+    reg              b_flush, s_flush, t_flush, r_flush, c_flush, d_flush, e_flush, f_flush, g_flush;
     reg              b_op, s_op, t_op, r_op, c_op;
     reg [1:0]        b_code, s_code, t_code, r_code, c_code;
     reg [15:0]       b_mark, s_mark, t_mark, r_mark, c_mark;
-    reg [QP_W-1:0]   b_qp, s_qp, t_qp, r_qp, c_qp, d_qp, e_qp;
-    reg [NUM_QP-1:0] c_one;
-    reg [15:0]       b_name, s_name, t_name, r_name, c_name, d_name, e_name;     // QP field of the request
-    reg              b_bad, s_bad, t_bad, r_bad, c_bad;
-    reg [MSG_W-1:0]  b_msg, s_msg, t_msg, r_msg, c_msg, d_msg, e_msg;
+    reg [QP_W-1:0]   b_qp, s_qp, t_qp, r_qp, c_qp, d_qp, e_qp, f_qp, g_qp;
+    reg [NUM_QP-1:0] c_asks, c_looks;         // one bit of the QP: of a request that is well-formed, of a flush
+    reg [15:0]       b_name, s_name, t_name, r_name, c_name, d_name, e_name, f_name, g_name; // QP field of the request
+    reg              b_bad, s_bad, t_bad, r_bad;
+    reg [MSG_W-1:0]  b_msg, s_msg, t_msg, r_msg, c_msg, d_msg, e_msg, f_msg, g_msg;
     reg [SRQ_W-1:0]  op_srq_b;
 
     // Low from power-up, before any clock edge.
-    initial e_req = 1'b0;
+    initial g_req = 1'b0;
     always @(posedge clk) begin
         if (takes_request || flushes) flush_next <= takes_request;
-        {b_req, s_req, t_req, r_req, c_req, d_req, e_req} <=
-            rst ? 7'd0 : {takes_request, b_req, s_req, t_req, r_req, c_req, d_req};
+        if (takes_request && !answered) owed <= owed + 1'b1;
+        if (answered && !takes_request) owed <= owed - 1'b1;
+        {b_req, s_req, t_req, r_req, c_req, d_req, e_req, f_req, g_req} <=
+            rst ? 9'd0 : {takes_request, b_req, s_req, t_req, r_req, c_req, d_req, e_req, f_req};
         {b_flush, s_flush, t_flush, r_flush, c_flush} <= rst ? 5'd0 : {flushes, b_flush, s_flush, t_flush, r_flush};
         {b_op, s_op, t_op, r_op, c_op} <= rst ? 5'd0 : {op_valid && op_ready, b_op, s_op, t_op, r_op};
         {b_code, s_code, t_code, r_code, c_code} <= {op_code, b_code, s_code, t_code, r_code};
         {b_mark, s_mark, t_mark, r_mark, c_mark} <= {op_mark, b_mark, s_mark, t_mark, r_mark};
-        {b_qp, s_qp, t_qp, r_qp, c_qp, d_qp, e_qp} <= {a_qp, b_qp, s_qp, t_qp, r_qp, c_qp, d_qp};
-        c_one <= {{(NUM_QP-1){1'b0}}, 1'b1} << r_qp;
-        {b_name, s_name, t_name, r_name, c_name, d_name, e_name} <=
-            {a_name, b_name, s_name, t_name, r_name, c_name, d_name};
-        {b_bad, s_bad, t_bad, r_bad, c_bad} <= {a_bad && !flushes, b_bad, s_bad, t_bad, r_bad};
-        b_msg[MSG_SOLICITED] <= !flushes && s_axis_rreq_tdata[`CDE_RREQ_SOLICITED_LSB];
-        b_msg[MSG_INVALIDATE] <= !flushes && s_axis_rreq_tdata[`CDE_RREQ_INVALIDATE_LSB];
-        b_msg[MSG_LENGTH +: 32] <= flushes ? 32'd0 : s_axis_rreq_tdata[`CDE_RREQ_LENGTH_LSB +: 32];
-        b_msg[MSG_TOKEN +: 32] <= flushes ? 32'd0 : s_axis_rreq_tdata[`CDE_RREQ_TOKEN_LSB +: 32];
-        {s_msg, t_msg, r_msg, c_msg, d_msg, e_msg} <= {b_msg, s_msg, t_msg, r_msg, c_msg, d_msg};
+        {b_qp, s_qp, t_qp, r_qp, c_qp, d_qp, e_qp, f_qp, g_qp} <=
+            {a_qp, b_qp, s_qp, t_qp, r_qp, c_qp, d_qp, e_qp, f_qp};
+        c_asks <= {{(NUM_QP-1){1'b0}}, r_req && !r_bad && !rst} << r_qp;
+        c_looks <= {{(NUM_QP-1){1'b0}}, r_flush && !r_shared && !rst} << r_qp;
+        {b_name, s_name, t_name, r_name, c_name, d_name, e_name, f_name, g_name} <=
+            {a_name, b_name, s_name, t_name, r_name, c_name, d_name, e_name, f_name};
+        {b_bad, s_bad, t_bad, r_bad} <= {a_bad, b_bad, s_bad, t_bad};
+        b_msg <= flushes ? {MSG_W{1'b0}} : {s_axis_rreq_tdata[`CDE_RREQ_TOKEN_LSB +: 32],
+            s_axis_rreq_tdata[`CDE_RREQ_LENGTH_LSB +: 32], s_axis_rreq_tdata[`CDE_RREQ_INVALIDATE_LSB],
+            s_axis_rreq_tdata[`CDE_RREQ_SOLICITED_LSB]};
+        {s_msg, t_msg, r_msg, c_msg, d_msg, e_msg, f_msg, g_msg} <=
+            {b_msg, s_msg, t_msg, r_msg, c_msg, d_msg, e_msg, f_msg};
         op_srq_b <= op_srq;
-        if (rst) flush_next <= 1'b0;
+        if (rst) {flush_next, owed} <= {(OUT_LOG2 + 2){1'b0}};
     end
 
     // ---------------------------------------------------------------- stages B and S: which queue, its state is read
     wire [`CDE_RQ_TAKE_W-1:0] b_set;
-    reg              s_guard, t_guard, r_guard, c_guard, d_guard, e_guard;
+    reg              s_guard, t_guard, r_guard, c_guard, d_guard, e_guard, f_guard;
     wire             b_shared = b_op || b_set[`CDE_RQ_TAKE_SHARED];
     wire [SRQ_W-1:0] b_srq = b_op ? op_srq_b : b_set[`CDE_RQ_TAKE_SRQ +: SRQ_W];
-    reg              s_shared, t_shared, r_shared, c_shared, d_shared, e_shared;
-    reg [SRQ_W-1:0]  s_srq, t_srq, r_srq, c_srq, d_srq, e_srq;
+    reg              s_shared, t_shared, r_shared, c_shared, d_shared, e_shared, f_shared, g_shared;
+    reg [SRQ_W-1:0]  s_srq, t_srq, r_srq, c_srq, d_srq, e_srq, f_srq, g_srq;
 
     cde_ram #(.W(`CDE_RQ_TAKE_W), .AW(QP_W), .ECC(ECC)) settings_ram (
         .clk(clk), .mem_i(mem_i), .mem_o(mem1), .we(set_we), .waddr(set_qp), .wdata(set_data), .raddr(a_qp),
@@ -198,28 +202,28 @@ module cde_take #(
     );
 
     // With an own queue, too: whether the CQ is in error.
-    assign rq_valid = b_req;
-    assign rq_cq = b_set[`CDE_RQ_TAKE_CQ +: CQ_W];
+    assign {rq_valid, rq_cq} = {b_req, b_set[`CDE_RQ_TAKE_CQ +: CQ_W]};
     assign rq_count = b_set[`CDE_RQ_TAKE_TWO] ? 2'd2 : 2'd1;
 
     wire [QP_W:0]       s_queue = {s_shared, s_shared ? {{(QP_W-SRQ_W){1'b0}}, s_srq} : s_qp};
     wire [IDX_W-1:0]    taken, tail, done;
     wire [`CDE_SRQ_LINE_W-1:0] line, line_next;
+    reg [QP_W+IDX_W+1:0] w_tail;             // a tail comes late in its cycle, with a buffer (cde_scatter)
 
     // A step that changes nothing writes what was there.
-    cde_ctx #(.W(IDX_W), .AW(QP_W), .ECC(ECC)) taken_ram (
+    cde_ctx #(.W(IDX_W), .AW(QP_W), .ECC(ECC), .STEPS(3)) taken_ram (
         .clk(clk), .mem_i(mem1), .mem_o(mem2), .we(c_req || c_flush), .waddr(c_qp),
         .wdata(taken_we ? taken_total : taken), .raddr(s_qp), .rdata(taken)
     );
 
-    cde_ctx #(.W(`CDE_SRQ_LINE_W), .AW(SRQ_W), .ECC(ECC)) line_ram (
+    cde_ctx #(.W(`CDE_SRQ_LINE_W), .AW(SRQ_W), .ECC(ECC), .STEPS(3)) line_ram (
         .clk(clk), .mem_i(mem2), .mem_o(mem3), .we(c_req || c_op), .waddr(c_srq), .wdata(line_next),
         .raddr(s_srq), .rdata(line)
     );
 
     cde_ctx #(.W(IDX_W), .AW(QP_W + 1), .ECC(ECC)) tail_ram (
-        .clk(clk), .mem_i(mem3), .mem_o(mem4), .we(tail_we), .waddr(tail_queue), .wdata(tail_index),
-        .raddr(s_queue), .rdata(tail)
+        .clk(clk), .mem_i(mem3), .mem_o(mem4), .we(w_tail[QP_W+IDX_W+1]), .waddr(w_tail[IDX_W +: QP_W+1]),
+        .wdata(w_tail[IDX_W-1:0]), .raddr(s_queue), .rdata(tail)
     );
 
     cde_ctx #(.W(IDX_W), .AW(QP_W), .ECC(ECC)) done_ram (
@@ -228,29 +232,32 @@ module cde_take #(
     );
 
     always @(posedge clk) begin
-        {s_guard, t_guard, r_guard, c_guard, d_guard, e_guard} <=
-            {b_set[`CDE_RQ_TAKE_GUARDED], s_guard, t_guard, r_guard, c_guard, d_guard};
-        {s_shared, t_shared, r_shared, c_shared, d_shared, e_shared} <=
-            {b_shared, s_shared, t_shared, r_shared, c_shared, d_shared};
-        {s_srq, t_srq, r_srq, c_srq, d_srq, e_srq} <= {b_srq, s_srq, t_srq, r_srq, c_srq, d_srq};
+        w_tail <= {tail_we && !rst, tail_queue, tail_index};
+        {s_guard, t_guard, r_guard, c_guard, d_guard, e_guard, f_guard} <=
+            {b_set[`CDE_RQ_TAKE_GUARDED], s_guard, t_guard, r_guard, c_guard, d_guard, e_guard};
+        {s_shared, t_shared, r_shared, c_shared, d_shared, e_shared, f_shared, g_shared} <=
+            {b_shared, s_shared, t_shared, r_shared, c_shared, d_shared, e_shared, f_shared};
+        {s_srq, t_srq, r_srq, c_srq, d_srq, e_srq, f_srq, g_srq} <=
+            {b_srq, s_srq, t_srq, r_srq, c_srq, d_srq, e_srq, f_srq};
     end
 
     // ---------------------------------------------------------------- stage C: the decision
     reg  [NUM_QP-1:0] flushing;              // all that is in flight of this QP is flushed
+    reg              flushed;                // of c_qp
     wire [IDX_W-1:0] head = line[`CDE_SRQ_LINE_HEAD +: IDX_W];
     wire [15:0]      mark = line[`CDE_SRQ_LINE_MARK +: 16];
     wire             armed = line[`CDE_SRQ_LINE_ARMED];
-    wire known = |(qp_known & c_one), open = |(qp_open & c_one), up = |(qp_up & c_one), flushed = |(flushing & c_one);
+    wire known = |(qp_known & c_asks), up = |(qp_up & c_asks), closed = |(qp_known & ~qp_open & c_looks);
 
     // No more is in a queue than its slots, or in flight than RX_LOG2 allows: one bit more than those have tells all.
     wire             some = c_shared ? tail[SRQ_LOG2:0] != head[SRQ_LOG2:0] : tail[RQ_LOG2:0] != taken[RQ_LOG2:0];
     wire             same = taken[RX_LOG2-1:0] == done[RX_LOG2-1:0], turned = taken[RX_LOG2] != done[RX_LOG2];
     wire             full = same && turned, none = same && !turned;          // in flight
-    wire             may = c_req && !c_bad && !removed && up;
     wire             ready = some && !full;
     wire             credit = !gr_dead && (!c_shared || gr_room);
-    wire             take = may && ready && credit;
-    wire             drop = c_flush && known && !open && !c_shared && ready && (flushed || none);
+    wire             may = up && !removed, able = ready && credit && !removed;
+    wire             take = up && able;
+    wire             drop = closed && ready && (flushed || none);
     wire             marks = c_op && c_code == TK_MARK && c_mark != 16'd0 && !ev_waits[c_srq];
     wire             clears = c_op && c_code == TK_CLEAR;
     wire [15:0]      mark_next = clears ? 16'd0 : marks ? c_mark : mark;
@@ -264,91 +271,83 @@ module cde_take #(
     wire             event_now = ((take && c_shared && armed) || marks) && low;
 
     assign gr_take = may && ready && c_shared;
-    assign peer_valid = take && c_msg[MSG_INVALIDATE] && c_guard;
     assign taken_we = take || drop;
-    assign {peer_key, peer_qp, flush_again_qp, taken_qp} = {c_msg[MSG_TOKEN +: 32], {3{c_qp}}};
     assign taken_total = taken + ONE;
     assign line_next[`CDE_SRQ_LINE_HEAD +: IDX_W] = take && c_shared ? head + ONE : head;
     assign line_next[`CDE_SRQ_LINE_MARK +: 16] = mark_next;
     assign line_next[`CDE_SRQ_LINE_ARMED] = (armed || marks) && !event_now && !clears;
-    assign {ev_valid, ev_srq} = {event_now, c_srq};
+    assign {ev_valid, ev_srq, flush_again_qp, taken_qp} = {event_now, c_srq, c_qp, c_qp};
     assign flush_again = drop && tail[RQ_LOG2:0] != taken_total[RQ_LOG2:0];
-    assign err_valid = c_req && (c_bad || !known);
+    assign err_valid = c_req && !known;
     assign err_qp = c_name;
     assign count = {c_req && !may, may && !take, take};
 
-    // ---------------------------------------------------------------- stage D: the buffer
-    reg              d_take, e_take, d_refused, e_refused;
-    reg [IDX_W-1:0]  d_tag, e_tag;
-    wire [`CDE_BUFFER_W-1:0] d_own, d_common;
-    reg [`CDE_BUFFER_W-1:0] e_buf;
-    reg [63:0]       e_context;              // of the window that the message invalidates
+    // ---------------------------------------------------------------- stages D to F: the buffer is read
+    // In E the key step begins that is decided in G, when it is known whether the message fits.
+    reg              d_take, e_take, f_take, g_take, d_refused, e_refused, f_refused, g_refused, d_peer, e_peer;
+    reg              g_judged;               // by its token
+    reg [IDX_W-1:0]  d_tag, e_tag, f_tag, g_tag;
+    reg [63:0]       g_context;              // of the window that the message invalidates
 
-    cde_ram_direct #(.W(`CDE_BUFFER_W), .AW(QP_W + RQ_LOG2), .ECC(ECC)) own_ram (
-        .clk(clk), .mem_i(mem5), .mem_o(mem6), .we(buf_we && !buf_queue[QP_W]), .wdata(buf_data),
-        .waddr({buf_queue[QP_W-1:0], buf_index[RQ_LOG2-1:0]}), .raddr({c_qp, taken[RQ_LOG2-1:0]}), .rdata(d_own)
-    );
+    assign {peer_valid, peer_qp, peer_key} = {e_peer, e_qp, e_msg[MSG_TOKEN +: 32]};
 
-    cde_ram_direct #(.W(`CDE_BUFFER_W), .AW(SRQ_W + SRQ_LOG2), .ECC(ECC)) shared_ram (
-        .clk(clk), .mem_i(mem6), .mem_o(mem_o), .we(buf_we && buf_queue[QP_W]), .wdata(buf_data),
-        .waddr({buf_queue[SRQ_W-1:0], buf_index[SRQ_LOG2-1:0]}), .raddr({c_srq, head[SRQ_LOG2-1:0]}), .rdata(d_common)
-    );
-
-    wire unused = &{1'b0, buf_index, carry[SRQ_LOG2]};
+    wire unused = &{1'b0, carry[SRQ_LOG2]};
     always @(posedge clk) begin
-        {d_take, e_take, d_refused, e_refused} <= {take, d_take, !may, d_refused};
-        {d_flush, e_flush} <= rst ? 2'd0 : {drop, d_flush};
-        {d_tag, e_tag} <= {taken, d_tag};
-        e_buf <= d_shared ? d_common : d_own;
-        e_context <= d_guard ? peer_context : 64'd0;
+        {d_take, e_take, f_take, g_take} <= {take, d_take, e_take, f_take};
+        {d_refused, e_refused, f_refused, g_refused} <= {!may, d_refused, e_refused, f_refused};
+        {d_flush, e_flush, f_flush, g_flush} <= rst ? 4'd0 : {drop, d_flush, e_flush, f_flush};
+        {d_peer, e_peer} <= rst ? 2'd0 : {take && c_msg[MSG_INVALIDATE] && c_guard, d_peer};
+        {d_tag, e_tag, f_tag, g_tag} <= {taken, d_tag, e_tag, f_tag};
+        g_judged <= f_req && f_msg[MSG_INVALIDATE] && f_guard;
+        g_context <= f_guard ? peer_context : 64'd0;
     end
 
-    // ---------------------------------------------------------------- stage E: the scatter list
-    // Upto: with what lies before it, as the buffer has it. Full: the message fills the segment.
-    wire [31:0] size0 = e_buf[SLOT0 + BYTES +: 32], upto1 = e_buf[SLOT1 + BYTES +: 32],
-                upto2 = e_buf[SLOT2 + BYTES +: 32], length = e_msg[MSG_LENGTH +: 32];
-    wire        full0 = length >= size0, full1 = length >= upto1, past2 = length > upto2;
-    wire [31:0] size1 = upto1 - size0, rest1 = length - size0, rest2 = length - upto1;
-    wire [31:0] fill0 = full0 ? size0 : length;
-    wire [31:0] fill1 = !full0 ? 32'd0 : full1 ? size1 : rest1;
-    wire [31:0] fill2 = full1 ? rest2 : 32'd0;           // if it fits
-    wire        denied = e_req && e_msg[MSG_INVALIDATE] && e_guard && !peer_good, allowed = e_take && !denied;
-    assign bad_token = e_take && !past2 && denied;
-    assign peer_counts = !past2;
-    wire        fits = allowed && !past2, too_long = e_take && past2;
-    wire [3:0]  code = e_refused ? `CDE_SCATTER_REFUSED : !e_take ? `CDE_SCATTER_NOT_READY :
-                       past2 ? `CDE_SCATTER_LENGTH_ERROR : bad_token ? `CDE_SCATTER_BAD_TOKEN : `CDE_SCATTER_SCATTER;
-    wire [383:0] list = {e_buf[SLOT2 + KEY +: 32], fill2, e_buf[SLOT2 +: 64], e_buf[SLOT1 + KEY +: 32], fill1,
-                         e_buf[SLOT1 +: 64], e_buf[SLOT0 + KEY +: 32], fill0, e_buf[SLOT0 +: 64]};
-    wire [31:0] user;
-    assign user[`CDE_SCATTER_USER_CODE_LSB +: 8] = {4'd0, code};
-    assign user[`CDE_SCATTER_USER_SRQ_LSB +: 8] = {7'd0, e_take && e_shared};
-    assign user[`CDE_SCATTER_USER_TAG_LSB +: 16] = e_take ? {{(16-IDX_W){1'b0}}, e_tag} : 16'd0;
-    wire        unused_out_ready;
+    // ---------------------------------------------------------------- stages F and G: the scatter list
+    wire             past2;                  // the message is longer than the buffer
+    wire [383:0]     list;
 
-    cde_fifo #(.W(432), .DEPTH_LOG2(OUT_LOG2), .BYPASS(1'b1)) out_fifo (
-        .clk(clk), .rst(rst), .push_valid(e_req), .push_ready(unused_out_ready),
-        .push_data({user, e_name, fits ? list : 384'd0}),
-        .pop_valid(m_axis_scatter_tvalid), .pop_ready(m_axis_scatter_tready),
-        .pop_data({m_axis_scatter_tuser, m_axis_scatter_tdest, m_axis_scatter_tdata}), .level(out_level)
+    cde_scatter #(
+        .QP_W(QP_W), .SRQ_W(SRQ_W), .IDX_W(IDX_W), .RQ_LOG2(RQ_LOG2), .SRQ_LOG2(SRQ_LOG2), .ECC(ECC)
+    ) scatter_i (
+        .clk(clk), .mem_i(mem5), .mem_o(mem_o), .buf_we(buf_we), .buf_queue(buf_queue), .buf_index(buf_index),
+        .buf_data(buf_data), .own_at({c_qp, taken[RQ_LOG2-1:0]}), .shared_at({c_srq, head[SRQ_LOG2-1:0]}),
+        .shared(f_shared), .length(f_msg[MSG_LENGTH +: 32]), .past(past2), .list(list),
+        .cookie(rec_data[`CDE_TAKEN_CONTEXT +: 64])
     );
 
-    assign rec_we = (e_req && e_take) || e_flush;
-    assign rec_slot = {e_qp, e_tag[RX_LOG2-1:0]};
-    assign rec_data[`CDE_TAKEN_CONTEXT +: 64] = e_buf[`CDE_BUFFER_CONTEXT +: 64];
-    assign rec_data[`CDE_TAKEN_BYTES +: 32] = length;
-    assign rec_data[`CDE_TAKEN_TOKEN +: 32] = e_msg[MSG_TOKEN +: 32];
-    assign rec_data[`CDE_TAKEN_SHARED] = e_shared;
-    assign rec_data[`CDE_TAKEN_SRQ +: SRQ_W] = e_srq;
-    assign rec_data[`CDE_TAKEN_INVALIDATE] = e_msg[MSG_INVALIDATE];
-    assign rec_data[`CDE_TAKEN_SOLICITED] = e_msg[MSG_SOLICITED];
-    assign rec_data[`CDE_TAKEN_TOO_LONG] = too_long;
-    assign rec_data[`CDE_TAKEN_FLUSH] = e_flush;
+    wire        denied = g_judged && !peer_good, allowed = g_take && !denied;
+    assign bad_token = g_take && !past2 && denied;
+    assign peer_counts = !past2;
+    wire        fits = allowed && !past2, too_long = g_take && past2;
+    wire [3:0]  code = g_refused ? `CDE_SCATTER_REFUSED : !g_take ? `CDE_SCATTER_NOT_READY :
+                       past2 ? `CDE_SCATTER_LENGTH_ERROR : bad_token ? `CDE_SCATTER_BAD_TOKEN : `CDE_SCATTER_SCATTER;
+    wire [31:0] user;
+    assign user[`CDE_SCATTER_USER_CODE_LSB +: 8] = {4'd0, code};
+    assign user[`CDE_SCATTER_USER_SRQ_LSB +: 8] = {7'd0, g_take && g_shared};
+    assign user[`CDE_SCATTER_USER_TAG_LSB +: 16] = g_take ? {{(16-IDX_W){1'b0}}, g_tag} : 16'd0;
+    wire [OUT_LOG2+1:0] unused_out;
+
+    cde_fifo #(.W(432), .DEPTH_LOG2(OUT_LOG2), .BYPASS(1'b1)) out_fifo (
+        .clk(clk), .rst(rst), .push_valid(g_req), .push_ready(unused_out[0]),
+        .push_data({user, g_name, fits ? list : 384'd0}),
+        .pop_valid(m_axis_scatter_tvalid), .pop_ready(m_axis_scatter_tready),
+        .pop_data({m_axis_scatter_tuser, m_axis_scatter_tdest, m_axis_scatter_tdata}), .level(unused_out[OUT_LOG2+1:1])
+    );
+
+    assign rec_we = (g_req && g_take) || g_flush;
+    assign rec_slot = {g_qp, g_tag[RX_LOG2-1:0]};
+    assign rec_data[`CDE_TAKEN_BYTES +: 32] = g_msg[MSG_LENGTH +: 32];
+    assign rec_data[`CDE_TAKEN_TOKEN +: 32] = g_msg[MSG_TOKEN +: 32];
+    assign rec_data[`CDE_TAKEN_SHARED] = g_shared;
+    assign rec_data[`CDE_TAKEN_SRQ +: SRQ_W] = g_srq;
+    assign rec_data[`CDE_TAKEN_INVALIDATE] = g_msg[MSG_INVALIDATE];
+    assign rec_data[`CDE_TAKEN_SOLICITED] = g_msg[MSG_SOLICITED];
+    assign {rec_data[`CDE_TAKEN_TOO_LONG], rec_data[`CDE_TAKEN_FLUSH]} = {too_long, g_flush};
     assign rec_data[`CDE_TAKEN_BAD_TOKEN] = bad_token;
-    assign rec_data[`CDE_TAKEN_WINDOW +: 64] = e_context;
-    assign rec_total = e_tag + ONE;
-    assign {self_valid, self_qp, self_tag, fail_qp} = {e_flush, e_qp, e_tag, e_qp};
-    assign fail_valid = e_req && (too_long || bad_token);
+    assign rec_data[`CDE_TAKEN_WINDOW +: 64] = g_context;
+    assign rec_total = g_tag + ONE;
+    assign {self_valid, self_qp, self_tag, fail_qp} = {g_flush, g_qp, g_tag, g_qp};
+    assign fail_valid = g_req && (too_long || bad_token);
 
     // ---------------------------------------------------------------- state, outcome, trace
     function [95:0] shown;
@@ -371,8 +370,9 @@ module cde_take #(
     // Low from power-up, before any clock edge.
     initial trace_valid = 1'b0;
     always @(posedge clk) begin
-        if (drop) flushing[c_qp] <= 1'b1;
+        if (drop) flushing <= flushing | c_looks;
         if (fresh) flushing[fresh_qp] <= 1'b0;
+        flushed <= (flushing[r_qp] || (drop && c_qp == r_qp)) && !(fresh && fresh_qp == r_qp);
         opr_valid <= c_op && !rst;
         opr_busy <= c_code == TK_MARK && c_mark != 16'd0 && ev_waits[c_srq];
         opr_state <= line_next;

@@ -20,7 +20,6 @@ from tb.runner.common import SIM_BUILD, RunnerError
 MODULES = (
     *(
         "cde_ram",
-        "cde_ram_direct",
         "cde_ctx",
         "cde_ctx_2w",
         "cde_fifo",

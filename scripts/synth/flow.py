@@ -39,7 +39,6 @@ CORE = {
 OWN: Mapping[str, Mapping[str, int]] = {
     "cde_top": {"ECC": 1, "INJECT": 0, "TRACE": 0},
     "cde_ram": {"W": 16, "AW": 8},
-    "cde_ram_direct": {"W": 72, "AW": 8},
     "cde_ctx": {"W": 72, "AW": 8},
     "cde_ctx_2w": {"W": 68, "AW": 8},
 }

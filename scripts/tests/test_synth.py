@@ -55,9 +55,7 @@ def test_parameters_are_names_with_numbers() -> None:
     assert settings("NUM_QP=16,NUM_SRQ=4") == {"NUM_QP": 16, "NUM_SRQ": 4} and not settings("")
     with pytest.raises(RunnerError, match="SET=NUM_QP: NUM_QP has no number"):
         settings("NUM_QP")
-    with pytest.raises(
-        RunnerError, match="cde_top has no parameter NUM_QPS: it has BURST, ECC,"
-    ):
+    with pytest.raises(RunnerError, match="cde_top has no parameter NUM_QPS: it has BURST, ECC,"):
         flow.synthesise("cde_top", {"NUM_QPS": 4})
     with pytest.raises(RunnerError, match="SET=NUM_QP=4 without MODULE="):
         main(["--set", "NUM_QP=4"])

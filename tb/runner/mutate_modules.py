@@ -50,7 +50,6 @@ class ModuleBench:
         given = dict(_PARAMETER.findall(text))
         values = {own: given[name] for name, own in self.parameters.items() if name in given}
         values |= {"READ": "3"} if module.startswith("cde_ctx") else {}
-        values |= {"DIRECT": "1"} if module.startswith("cde_ram_direct") else {}
         return [
             *(f"-DDUT={module}", f"-DMUTANTS={select}"),
             *(["-DTWO"] if "_2w__" in module else []),
@@ -62,9 +61,10 @@ class ModuleBench:
         it (it itself if the bench is of it).
         """
         own = [name for name in modules if re.fullmatch(rf"({self.modules})__\d+", name)]
-        if self.parts:
-            widths = {name: dict(_PARAMETER.findall(modules[name])).get("W", "0") for name in own}
-            own = [name for name in own if int(widths[name]) <= _WIDEST]
+        if self.parts:  # memories: neither of wide words, nor of those that answer a cycle late
+            has = {name: dict(_PARAMETER.findall(modules[name])) for name in own}
+            own = [name for name in own if int(has[name].get("W", "0")) <= _WIDEST]
+            own = [name for name in own if has[name].get("LATE", "0") == "0"]
         own.sort(key=lambda name: (len(modules[name]), name))
         found: dict[str, str] = {}
         for module in reversed(own):
@@ -74,8 +74,7 @@ class ModuleBench:
 
 ALL = (
     ModuleBench(
-        "memory_exact",
-        "cde_ram(_2w|_direct)?|cde_ctx(_2w)?",
+        *("memory_exact", "cde_ram|cde_ctx(_2w)?"),
         {"W": "W", "AW": "AW", "ECC": "ECC", "STEPS": "STEPS"},
         parts=True,
     ),

@@ -41,8 +41,8 @@ def _memory(name: str, more: str = "", *defines: str) -> Bench:
 
 
 _STEPS = ", .STEPS(STEPS)"
-RAM, DIRECT = _memory("cde_ram"), _memory("cde_ram_direct")
-CTX, CTX_2W = _memory("cde_ctx", _STEPS), _memory("cde_ctx_2w", _STEPS, "TWO")
+RAM, CTX = _memory("cde_ram"), _memory("cde_ctx", _STEPS)
+CTX_2W = _memory("cde_ctx_2w", _STEPS, "TWO")
 
 
 def simulate(
@@ -80,8 +80,6 @@ def simulate(
         (RAM, {"W": 65, "AW": 3, "ECC": 1}),
         (RAM, {"W": 16, "AW": 7, "ECC": 1}),  # a block RAM
         (RAM, {"W": 16, "AW": 3, "ECC": 0}),
-        (DIRECT, {"W": 59, "AW": 3, "ECC": 1, "DIRECT": 1}),
-        (DIRECT, {"W": 16, "AW": 6, "ECC": 1, "DIRECT": 1}),
         (CTX, {"W": 1, "AW": 1, "ECC": 1, "READ": 3}),
         (CTX, {"W": 59, "AW": 3, "ECC": 1, "READ": 3}),
         (CTX, {"W": 16, "AW": 3, "ECC": 0, "READ": 3}),
@@ -99,7 +97,7 @@ def test_design(tmp_path: Path, bench: Bench, values: dict[str, int]) -> None:
 
 
 SMALL = {"W": 16, "AW": 3}
-BARE, LATE = {**SMALL, "DIRECT": 1}, {**SMALL, "READ": 3}
+LATE = {**SMALL, "READ": 3}
 
 
 FAULTS = [
@@ -114,13 +112,10 @@ FAULTS = [
     ({"BYPASS": 1}, FIFO, "cde_fifo.v", "&& !(direct && pop_ready);", ";", "level"),
     ({}, ARBITER, "cde_arbiter.v", "after = asked & behind", "after = asked", "QP that is"),
     ({}, ARBITER, "cde_arbiter.v", "if (ask2) asked", "if (ask2 && !load) asked", "pending"),
-    (SMALL, RAM, "cde_ram_read.v", "rdata = any_1 ? fwd_1 :", "rdata =", "word of port 0"),
+    (SMALL, RAM, "cde_ram_read.v", "rdata = any ? fwd :", "rdata =", "word of port 0"),
     (SMALL, RAM, "cde_ctx_write.v", ": we ? wdata :", ": !heal ? wdata :", "word of"),
     (SMALL, RAM, "cde_mem_report.v", "bad = wrong && !again;", "bad = wrong;", "report"),
-    (BARE, DIRECT, "cde_mem_report.v", "(told_lost || !hopeless)", "1'b1", "report"),
     (SMALL, RAM, "cde_ram_read.v", "heal = wrong_2", "heal = 1'b0", "report"),
-    (BARE, DIRECT, "cde_ram_direct.v", "heal = wrong_2 &&", "heal = 1'b0 &&", "report"),
-    (BARE, DIRECT, "cde_ram_direct.v", "heal_addr[LOW-1:0] !=", "heal_addr + 1'b1 !=", "report"),
     (LATE, CTX, "cde_ctx_read.v", ".lost(hopeless_3));", ".lost());", "loss"),
     ({**LATE, "STEPS": 3}, CTX, "cde_ctx_way.v", "STEPS-3", "STEPS-2", "word of port"),
     (LATE, CTX_2W, "cde_ctx_2w.v", "we(user0_1 && !same_1)", "we(user0_1)", "word of port"),
@@ -232,7 +227,6 @@ def test_bench_that_cannot_be_built(tmp_path: Path) -> None:
     ("module", "text", "options"),
     [
         ("cde_ram__1", MODULES["cde_ram__1"], "W=4 AW=2 ECC=1"),
-        ("cde_ram_direct__1", MODULES["cde_ram__1"], "W=4 AW=2 ECC=1 DIRECT=1"),
         ("cde_ctx__1", "  parameter \\W 4\n  parameter \\STEPS 3\n", "W=4 STEPS=3 READ=3"),
         (
             "cde_fifo__3",

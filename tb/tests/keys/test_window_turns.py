@@ -68,7 +68,7 @@ class LocalTurnsTest(WindowTest):
         taken = beat.cycle - step.cycle
         beats = [b for b in self.of(WorkBeat, mark) if step.cycle <= b.cycle < beat.cycle]
         assert len(beats) > 4  # other QPs had turns meanwhile
-        # A request takes 13 cycles, 5 from its beat to its step and 8 to the next turn: 11 will do.
+        # A request takes 14 cycles, 6 from its beat to its step and 8 to the next turn: 11 will do.
         idle = taken - 11 * len(beats)
         assert max(idle, len(beats)) <= bound + 8, f"{taken} cycles, {len(beats)} beats"
         self.report(qps[-1])

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Self-checking bench of one memory through its ports, cycle by cycle: cde_ram, cde_ram_direct, cde_ctx, or with the
-// define TWO cde_ctx_2w.
+// Self-checking bench of one memory through its ports, cycle by cycle: cde_ram, cde_ctx, or with the define TWO
+// cde_ctx_2w.
 //
 // Purpose: random reads and writes at few addresses at a time, injections of every bit and of pairs, and traffic of
 //          other memories on the maintenance bus, against a model that knows of each word its value and how many of its
 //          bits are wrong. Compares what is read, and all of the bus that has a meaning, in each cycle. The design may
 //          be the module itself or one of the netlist of mutants.
-// Ports:   none. W, AW, ECC (0 without code), READ, DIRECT as parameters of the bench; defines and plusargs: exact.vh.
+// Ports:   none. W, AW, ECC (0 without code), READ as parameters of the bench; defines and plusargs: exact.vh.
 // Latency: none. Prints "passed", or "wrong" with what differs and ends.
 `default_nettype none
 `timescale 1ns / 1ps
@@ -17,12 +17,10 @@ module memory_exact;
     parameter AW = 4;
     parameter ECC = 1;
     parameter READ = 1;         // latency of a read
-    parameter DIRECT = 0;       // without forwarding
     parameter STEPS = 0;        // cycles from a read to the write of its word; 0: writes go anywhere
     `include "exact.vh"
     localparam CW = ECC != 0 ? W + `CDE_ECC_WORD(W) : W;
     localparam N = 1 << AW;
-    localparam LOW = AW < 4 ? AW : 4;           // bits of addresses that tell a read from a word to write back
     localparam LAST = READ > 1 ? READ - 2 : 0;  // place of the read that is corrected
     localparam WAY = READ > 1 ? 1 : 2;          // cycles until a write is in the memory
 
@@ -138,14 +136,14 @@ module memory_exact;
             wrongs = !flip || ECC == 0 ? 2'd0 : bit0 >= CW &&
                 bit1 >= CW ? 2'd0 : bit0 == bit1 || bit0 >= CW || bit1 >= CW ? 2'd1 :
                      lane(bit0) == lane(bit1) ? 2'd2 : 2'd1;
-            // Encoded in the cycle after, but for the memory without forwarding
-            if (!DIRECT && user0) state0[user_at0] = user1 ? 2'd0 : wrongs;
-            if (!DIRECT && user1) state1[user_at1] = wrongs;
+            // Encoded in the cycle after
+            if (user0) state0[user_at0] = user1 ? 2'd0 : wrongs;
+            if (user1) state1[user_at1] = wrongs;
             if (we0) begin
                 value0[waddr0] = wdata0;
-                state0[waddr0] = DIRECT ? wrongs : 2'd0;
+                state0[waddr0] = 2'd0;
                 bank[waddr0] = 1'b0;
-                if (!DIRECT) until[waddr0] = now + WAY;
+                until[waddr0] = now + WAY;
             end
             if (we1) begin
                 value1[waddr1] = wdata1;
@@ -153,7 +151,7 @@ module memory_exact;
                 bank[waddr1] = 1'b1;
                 until[waddr1] = now + WAY;
             end
-            if (DIRECT ? we0 : user0 || user1) flip = 1'b0;
+            if (user0 || user1) flip = 1'b0;
             {user0, user1, user_at0, user_at1} = {we0, we1, waddr0, waddr1};
         end
     endtask
@@ -162,8 +160,7 @@ module memory_exact;
     task corrections;
         begin
             back_at = PORTS == 2 ? back_next : heal_at0;
-            back0 = (PORTS == 2 ? back && !back_side : heal0) && !we0 && !(we1 && waddr1 == back_at) && !clear &&
-                    !(DIRECT && raddr0[LOW-1:0] == back_at[LOW-1:0]);
+            back0 = (PORTS == 2 ? back && !back_side : heal0) && !we0 && !(we1 && waddr1 == back_at) && !clear;
             back1 = PORTS == 2 && back && back_side && !we1 && !(we0 && waddr0 == back_at) && !clear;
             back_next = heal0 ? heal_at0 : heal_at1;
             back_side = heal0 ? side0 : side1;
@@ -213,14 +210,14 @@ module memory_exact;
             hit1 = {hit1[2:0], clear || written(raddr1) || until[raddr1] >= now};
             read0[0] = bank[raddr0] ? state1[raddr0] : state0[raddr0];
             read1[0] = bank[raddr1] ? state1[raddr1] : state0[raddr1];
-            none0 = {none0[2:0], DIRECT && we0 && waddr0 == raddr0};
+            none0 = {none0[2:0], 1'b0};
             none1 = {none1[2:0], 1'b0};
-            if (clear && (READ > 1 || DIRECT)) {none0, none1} = 8'hff;
+            if (clear && READ > 1) {none0, none1} = 8'hff;
             if (READ == 1) {none0[0], none1[0]} = {none0[0] || (!hit0[0] && read0[0] == 2'd2),
                 none1[0] || (!hit1[0] && read1[0] == 2'd2)};
             if (back0) state0[back_at] = 2'd0;
             if (back1) state1[back_at] = 2'd0;
-            if ((back0 && !DIRECT) || back1) until[back_at] = now + WAY;
+            if (back0 || back1) until[back_at] = now + WAY;
             now = now + 1;
             // The bus
             o_inject = inject && !start && !cancel;

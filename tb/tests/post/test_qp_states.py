@@ -172,7 +172,7 @@ class ConnectAfterFailureTest(TakingTest):
         offset = step.cycle - at
         #: Cycles from the step that ends the one connection to the step that makes the other.
         later = set()
-        for late in range(offset - 14, offset + 2):
+        for late in range(offset - 20, offset - 4):
             await self.env.host.command(Cmd.SET_QP_STATE, other.number, QpState.DISCONNECTED)
             await self.env.host.command(Cmd.SET_QP_STATE, other.number, QpState.IDLE)
             await self.supply(failing, 1)

@@ -51,7 +51,7 @@ class ReceiveWayTest(ReceivePaceTest):
                 await self.rest(16)
                 await self.harness.cycles((turn + number) % 7)
                 await self.buffer(qp, queue)
-        self.demand_ways(response=9, answer=7, entry=13)
+        self.demand_ways(response=9, answer=9, entry=13)
 
     async def buffer(self, qp: Qp, queue: ReceiveQueue) -> None:
         mark = self.mark

@@ -81,7 +81,7 @@ class FlushDuringTrafficTest(TakingTest):
     #: Cycles from what is taken to the next one: one flushed buffer may come between.
     gap = 2
     #: Cycles of an answer after its request.
-    latency = 8
+    latency = 9
 
     async def scenario(self) -> None:
         self.other, *qps = [await self.own() for _ in range(min(8, self.config.num_qp))]

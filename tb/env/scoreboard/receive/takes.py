@@ -63,7 +63,7 @@ class TakeChecks(AnswerCheck[_Waiting]):
     """s_axis_rreq, m_axis_scatter, TAKE, and interrupts of watermarks."""
 
     rules = "SRQ-02, SRQ-10, SRQ-13, SRQ-18"
-    bound = 8
+    bound = 9
     missing = "no answer to the request"
 
     def __init__(
