@@ -184,6 +184,7 @@ module cde_keys #(
 
     // Of windows: that of a region is 0.
     wire [63:0]      b_context;
+    wire             creates;
 
     cde_ram #(.W(64), .AW(N_W), .ECC(ECC)) context_ram (
         .clk(clk), .mem_i(mem3), .mem_o(mem4), .we(creates), .waddr(c_at[N_W-1:0]), .wdata(c_base),
@@ -293,7 +294,7 @@ module cde_keys #(
     wire refused = (create && (exists || no_more)) || ((deregister || closes) && !exists) || (deregister && busy);
     wire changes = c_valid && acts && (!requests || passes) && !refused && !(c_peer && !peer_counts);
     wire unbinds = changes && window && valid && (invalidate || closes);
-    wire creates = c_valid && create && window && !exists && !no_more;       // a window
+    assign creates = c_valid && create && window && !exists && !no_more;       // a window
 
     reg [KW-1:0] w;
 

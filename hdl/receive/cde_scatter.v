@@ -44,11 +44,11 @@ module cde_scatter #(
     // sees the tail reads the buffer a cycle later or more; its slot is written again when the buffer has completed.
     wire [`CDE_MEM_W-1:0]    mem1;
     wire [`CDE_BUFFER_W-1:0] own, common;
-    wire                     unused = &{1'b0, w_queue, w_index};
     reg                      own_we, shared_we;
     reg  [QP_W:0]            w_queue;
     reg  [IDX_W-1:0]         w_index;
     reg  [`CDE_BUFFER_W-1:0] w_data;
+    wire                     unused = &{1'b0, w_queue, w_index};
 
     always @(posedge clk) begin
         {own_we, shared_we} <= {buf_we && !buf_queue[QP_W], buf_we && buf_queue[QP_W]};

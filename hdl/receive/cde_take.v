@@ -157,6 +157,7 @@ module cde_take #(
     reg [NUM_QP-1:0] c_asks, c_looks;         // one bit of the QP: of a request that is well-formed, of a flush
     reg [15:0]       b_name, s_name, t_name, r_name, c_name, d_name, e_name, f_name, g_name; // QP field of the request
     reg              b_bad, s_bad, t_bad, r_bad;
+    reg              s_shared, t_shared, r_shared, c_shared, d_shared, e_shared, f_shared, g_shared;
     reg [MSG_W-1:0]  b_msg, s_msg, t_msg, r_msg, c_msg, d_msg, e_msg, f_msg, g_msg;
     reg [SRQ_W-1:0]  op_srq_b;
 
@@ -193,7 +194,6 @@ module cde_take #(
     reg              s_guard, t_guard, r_guard, c_guard, d_guard, e_guard, f_guard;
     wire             b_shared = b_op || b_set[`CDE_RQ_TAKE_SHARED];
     wire [SRQ_W-1:0] b_srq = b_op ? op_srq_b : b_set[`CDE_RQ_TAKE_SRQ +: SRQ_W];
-    reg              s_shared, t_shared, r_shared, c_shared, d_shared, e_shared, f_shared, g_shared;
     reg [SRQ_W-1:0]  s_srq, t_srq, r_srq, c_srq, d_srq, e_srq, f_srq, g_srq;
 
     cde_ram #(.W(`CDE_RQ_TAKE_W), .AW(QP_W), .ECC(ECC)) settings_ram (

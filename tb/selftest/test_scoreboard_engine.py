@@ -241,14 +241,14 @@ def test_request_while_the_state_changes() -> None:
 
 
 def test_bound_of_an_answer() -> None:
-    for wait in (7, 8):
+    for wait in (8, 9):
         stream = posted()
         request = RecvRequest(OWN, 1)
         stream.arrives(request)
         stream.tick(wait)
         stream.answers(request, stream.take(request))
         late_board()(stream.records)
-        fails_open(stream, "8 is the bound" if wait == 8 else None)
+        fails_open(stream, "9 is the bound" if wait == 9 else None)
 
 
 def test_post_that_does_not_know_an_old_completion() -> None:

@@ -16,7 +16,7 @@ from tb.env.harness.harness import Channel
 from tb.env.harness.records import Interrupt
 from tb.env.host.recv import Srq, SrqStatus
 from tb.tests.common.posting import CANCELED
-from tb.tests.common.taking import NOT_READY, TakingTest, canceled
+from tb.tests.common.taking import NOT_READY, TAKEN, TakingTest, Want, canceled
 
 BUILD = ["engine", "engine_small"]
 
@@ -99,7 +99,24 @@ class ReapTest(TakingTest):
         assert await srq.reap(4) == (0, 0)
         assert await srq.query() == (0, 0)
         await self.words(srq, other)
+        await self.ends(srq)
         await self.remove(qp)
+
+    async def ends(self, srq: Srq) -> None:
+        """SRQ-14, SRQ-17: a connection ends with buffers in flight, and these complete as they are
+        reported; meanwhile the SRQ gets another size.
+        """
+        for flight in (1, 2):
+            qp = await self.qp(srq=srq, log2=5)
+            cookies = await self.supply(srq, flight, 0)
+            await self.answers(self.ask(qp, *[0] * flight), TAKEN)
+            await srq.resize(4 - flight)
+            self.env.transport.disconnect(qp.number)
+            await self.rest()
+            self.settle(qp, *[0] * flight)
+            await self.demand(qp, [Want(cookie, 0) for cookie in cookies])
+            assert await srq.reap() == (0, 0)
+            await self.remove(qp)
 
     async def words(self, srq: Srq, other: Srq) -> None:
         """Lengths, sizes, strobes, pages and every bit of the word; all faults, mended one by one.
