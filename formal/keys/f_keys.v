@@ -221,7 +221,7 @@ localparam QP_W = 1, MR_W = 1;
         if (!up) none_yet: assert (held == 0 && !\keys_i.gained && !\keys_i.lost_one );
     end
 
-    // ... memories of regions and lookups are written a cycle behind the decision ...
+    // ... memories of regions and lookups are written a cycle after the decision ...
     (* hierconn *) wire \keys_i.d_we ;
     (* hierconn *) wire [1:0] \keys_i.d_at ;
     (* hierconn *) wire [KW-1:0] \keys_i.changed , \keys_i.g_lookup[0].lookup_i.entry ;

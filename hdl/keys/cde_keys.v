@@ -118,7 +118,7 @@ module cde_keys #(
     reg              empty, whole, binds, fast, invalidate, create, alloc, register, deregister, closes, removes_1,
                      requests, acts, gives;
 
-    // What changes the table, a cycle behind the decision: changed, and
+    // What changes the table, a cycle after the decision: changed, and
     reg              d_we; reg [N_W:0] d_at; reg [64:0] d_end;
 
     always @(posedge clk) begin
@@ -214,7 +214,7 @@ module cde_keys #(
     reg [12:0] held [0:NUM_QP-1];            // windows and regions that are valid on a QP
     reg [N_W+QP_W-1:0] walk;                 // clears them while the memories are cleared
 
-    // Counted a cycle behind the decision; a look has what is on its way.
+    // Counted a cycle after the decision; a look has what is on its way.
     reg             gained, lost_one;
     reg  [QP_W-1:0] held_at;
     wire            look_same = held_at == look_qp;
@@ -246,7 +246,7 @@ module cde_keys #(
     wire        my_zone = same_zone[hit], mine = same_qp[hit], no_more = last_key[hit];
     wire [19:0] next_generation = word[`CDE_KEY_WORD_GENERATION +: 20] + 20'd1;
 
-    // Windows are counted a cycle behind the decision, too. Whether a step's own region has any is looked at in stage
+    // Windows are counted a cycle after the decision, too. Whether a step's own region has any is looked at in stage
     // B, with the step that is being counted, and here with the one before.
     wire [MR_W-1:0] region = binds ? c_key2[MR_W-1:0] : window ? word[`CDE_KEY_WORD_REGION +: MR_W] : c_key[MR_W-1:0];
     reg  [MR_W-1:0] bound_at;

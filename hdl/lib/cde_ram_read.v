@@ -7,7 +7,7 @@
 //          (cde_ctx_write); rdata; bad, lost report; heal the word in heal_data was corrected and is to be written
 //          back, heal_addr.
 // Latency: rdata belongs to the raddr of the cycle before; bad, lost and heal to that of two cycles before. With LATE a
-//          cycle later each, and the write of the cycle behind the read's is another that rdata includes.
+//          cycle later each, and the write of the cycle after the read's is another that rdata includes.
 `default_nettype none
 `include "cde_mem.vh"
 

@@ -3,7 +3,7 @@
 //
 // Purpose: a memory of at most 64 words is a distributed one: what it answers comes out of registers, so its user has
 //          the cycle to itself, and the first level of its decoder is before them; of at most SMALL address bits,
-//          behind them. A block RAM answers late.
+//          after them. A block RAM answers late.
 // Ports:   write port (we, waddr, code), read port (raddr, the data q and the parities of parts: cde_ecc_parts).
 // Latency: q and parts belong to the raddr of the cycle before. A read at the edge of a write of its word has no value.
 `default_nettype none
@@ -55,7 +55,8 @@ module cde_words #(
             end
 `endif
         end else if (AW <= SMALL) begin : g_middle
-            // Its many words are as deep as that level
+            // Its many words are as deep as that level. As g_large but for the style, which no parameter can choose in
+            // all tools.
             (* no_rw_check, ram_style = "distributed" *)
             reg [CW-1:0] mem [0:(1 << AW) - 1];
             reg [CW-1:0] word_1;
