@@ -226,11 +226,12 @@ module cde_keys #(
     // What compares bits of the entry does so in stage B, for both words that it may be: the one that was read, and
     // what the step before makes of its word if it changes it. One before a step of op_* is a peer's, which changes
     // neither generation nor zone; what CREATE or REGISTER makes is of no QP that could have it taken away.
+    localparam [19:0] KEY_STEP = 20'd1;      // from the generation of a key to that of the entry's next one
     reg  [19:0] b_less;                      // generation of the key before
     reg  [1:0]  same_key, same_zone, same_qp, last_key;
 
     always @(posedge clk) begin
-        b_less <= a_key[31:12] - 20'd1;
+        b_less <= a_key[31:12] - KEY_STEP;
         same_key[0] <= b_word[`CDE_KEY_WORD_GENERATION +: 20] == b_key[31:12];
         same_key[1] <= word[`CDE_KEY_WORD_GENERATION +: 20] == (gives ? b_less : b_key[31:12]);
         same_zone <= {word[`CDE_KEY_WORD_ZONE +: 16] == b_qp_zone, b_word[`CDE_KEY_WORD_ZONE +: 16] == b_qp_zone};
@@ -244,7 +245,7 @@ module cde_keys #(
     wire        valid = word[`CDE_KEY_WORD_VALID];
     wire        present = exists && same_key[hit];
     wire        my_zone = same_zone[hit], mine = same_qp[hit], no_more = last_key[hit];
-    wire [19:0] next_generation = word[`CDE_KEY_WORD_GENERATION +: 20] + 20'd1;
+    wire [19:0] next_generation = word[`CDE_KEY_WORD_GENERATION +: 20] + KEY_STEP;
 
     // Windows are counted a cycle after the decision, too. Whether a step's own region has any is looked at in stage
     // B, with the step that is being counted, and here with the one before.
