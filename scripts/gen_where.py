@@ -58,8 +58,7 @@ def named(text: str) -> set[str]:
 def rules() -> dict[str, str]:
     """ID -> what docs/specification.md says of it, up to its first full stop."""
     table = (ROOT / "docs/specification.md").read_text().replace(" |\n| | ", " ")
-    found = re.findall(r"^\| ([A-Z]+-\d\d[a-z]?) \| (.*?)(?:[.;] .*| \|.*)$", table, re.M)
-    return {name: text.removesuffix(".") for name, text in found}
+    return dict(re.findall(r"^\| ([A-Z]+-\d\d[a-z]?) \| (.*?)(?:[.;] .*| \|.*)$", table, re.M))
 
 
 def subjects() -> Iterator[tuple[str, str, list[str]]]:
