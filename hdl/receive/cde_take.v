@@ -3,7 +3,7 @@
 //
 // Purpose: decides each receive request in one stage, in order: takes the oldest buffer of the QP's queue, own or
 //          shared, and answers with the scatter list (cde_scatter). Buffers that a disconnected QP's own queue still
-//          has are taken by the same pipeline, to be flushed.
+//          has are taken by the same pipeline, to be flushed (SRQ-14).
 // Ports:   s_axis_rreq, m_axis_scatter; flushing (flush_*, self_*); control steps (op_*, opr_*); state of the receive
 //          CQ, its credits for shared queues' takers; settings; tails; reported counts; buffers; taken counts
 //          (taken_*), records of what is in flight (rec_*), length errors (long_*), watermark events (ev_*), error
