@@ -146,6 +146,7 @@ defs: setup ## write the files made from hdl/carillon.rdl and models/verbs: head
 	@.venv/bin/python -m scripts.gen_verbs
 	@.venv/bin/python -m scripts.gen_filters
 	@.venv/bin/python -m scripts.gen_file_list
+	@.venv/bin/python -m scripts.gen_where
 
 figures: setup-sim ## write the tables of docs/ from what the last runs left in sim_build
 	@.venv/bin/python -m scripts.figures

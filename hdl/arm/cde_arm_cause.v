@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cde_arm_cause: why an operation of a doorbell page is refused.
+// cde_arm_cause: why an operation of a doorbell page is refused (CQ-15a, CQ-22, ISO-01, ISO-02).
 //
 // Purpose: the code of the first cause that applies, after the operation was decided: nothing waits for it but the
 //          answer.

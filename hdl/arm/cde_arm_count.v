@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_arm_count: stage C of the arm pipeline; moves the indices of one or two CQs.
 //
-// Purpose: publication of acknowledged entries, errors of the CQ (CQ-17, CQ-18), consumer index with its legal range
-//          (CQ-22). Only what the next operation on the CQ needs is decided here; what the indices mean for callbacks
-//          is worked out a stage later (cde_arm_facts).
+// Purpose: publication of acknowledged entries (CQ-15), errors of the CQ (CQ-17, CQ-18), consumer index with its legal
+//          range (CQ-22). Only what the next operation on the CQ needs is decided here; what the indices mean for
+//          callbacks is worked out a stage later (cde_arm_facts).
 // Ports:   both operations and the counts of their CQs; new counts.
 // Latency: combinational.
 `default_nettype none
@@ -73,7 +73,8 @@ module cde_arm_count #(
 
     // ---------------------------------------------------------------- doorbell
     // Both operations of one CQ read the same word, so each is worked out from it: no chain of one after the other.
-    // cons <= d_index <= written. No more than one ring lies between the bounds, so both signs together are exact.
+    // cons <= d_index <= written, whatever a host found in a ring that it did not clear (CQ-15a). No more than one ring
+    // lies between the bounds, so both signs together are exact.
     wire [IDX_W-1:0] advance = d_index - d_x_mem[X_CONS +: IDX_W];
     wire [IDX_W-1:0] ahead = d_written - d_index;
     assign d_legal = !advance[IDX_W-1] && !ahead[IDX_W-1];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cde_arm_flags: stage F of the arm pipeline; arms, dues and callbacks of one or two CQs.
+// cde_arm_flags: stage F of the arm pipeline; arms, dues and callbacks of one or two CQs, none after DESTROY (CQ-20).
 //
 // Purpose: CQ-06 to CQ-14: merge, new-since-callback rule, one callback at a time, deferred callback. "Clear the arm
 //          and call" happens in one function. A doorbell chained to a publication is worked out for both outcomes,

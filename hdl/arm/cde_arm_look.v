@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cde_arm_look: finds callbacks whose moderation is over.
+// cde_arm_look: finds callbacks whose moderation is over (CQ-21).
 //
 // Purpose: walks over the CQs whose callback waits for moderation. A look goes through the pipeline twice: the first
 //          time it learns whether count or interval was reached, the second time it releases the callback. A callback

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_event: callbacks become event entries (EQEs) in host memory.
 //
-// Purpose: queues callbacks of both pipelines and repetitions of failed EQE writes, gives each its slot in the EQ ring.
-//          At most one EQE of a CQ is under way, so FIFOs with one word per CQ never overflow however long memory
-//          stalls (CQ-16), and a ring with one entry per attached CQ never overwrites an unread EQE. A repetition whose
-//          slot was passed since has no strobes. Tells when nothing of the ring before a resize is under way any more.
+// Purpose: queues callbacks of both pipelines and repetitions of failed EQE writes, gives each its slot in the EQ ring
+//          (CQ-18). At most one EQE of a CQ is under way, so FIFOs with one word per CQ never overflow however long
+//          memory stalls (CQ-16), and a ring with one entry per attached CQ never overwrites an unread EQE. A
+//          repetition whose slot was passed since has no strobes. Tells when nothing of the ring before a resize is
+//          under way any more.
 // Ports:   callbacks in (ev_pub_*, ev_db_*, never refused), EQ settings by control (eqc_*), beats out (eq_*), entries
 //          that memory has acknowledged or that were given up (gone_*), vector lookup for interrupts.
 // Latency: callback in cycle t, beat on eq_* in t+1; when none waits before it, it gets its slot in the cycle in which

@@ -2,9 +2,9 @@
 // cde_irq: interrupt vectors of event queues.
 //
 // Purpose: after an EQE is in memory its EQ's vector is sent. One pending bit per EQ: while the sink stalls, requests
-//          of one EQ merge and none is lost (a request in the cycle of sending stays pending); while it does not, each
-//          has a beat. Round robin between EQs. Vectors of others (xirq_*) are sent as they come, one beat each, round
-//          robin with those of EQs.
+//          of one EQ merge and none is lost (CQ-16): a request in the cycle of sending stays pending. While it does
+//          not, each has a beat. Round robin between EQs. Vectors of others (xirq_*) are sent as they come, one beat
+//          each, round robin with those of EQs.
 // Ports:   requests (set_*), creation of EQs (clear_*), vector lookup, vectors of others (xirq_*), m_axis_irq.
 // Latency: request in cycle t, m_axis_irq valid in t+3; a vector of others taken in t is valid in t+1.
 `default_nettype none

@@ -69,7 +69,7 @@ module cde_cq #(
     input  wire              ent_ready,
     output wire [ENT_W-1:0]  ent_data,
 
-    // Reports
+    // Reports (ISO-03)
     output reg               err_valid,
     output reg  [7:0]        err_cause,
     output reg  [15:0]       err_cq,
@@ -97,7 +97,7 @@ module cde_cq #(
     localparam C_W      = C_SIZE + IDX_W;
 
     // Control steps are named by their trace codes. CLEAR prepares a creation; CLEAR and STOP send a barrier after all
-    // earlier entries, so that control knows when the path is empty.
+    // earlier entries, so that control knows when the path is empty (CQ-20).
     localparam [7:0] OP_CLEAR = 8'h00;
 
     localparam OUT_LOG2 = 4, LINE_W = 4;
@@ -129,8 +129,8 @@ module cde_cq #(
     wire [15:0] dest = take0 ? in_dest[15:0] : in_dest[31:16];
 
     reg  p_op, q_op, r_op, c_op;
-    // A resize comes twice: first what it asks for is measured, after stage C it is known whether it fits, and then it
-    // is decided.
+    // A resize (CQ-19) comes twice: first what it asks for is measured, after stage C it is known whether it fits, and
+    // then it is decided.
     reg       r_first, c_first, fits, measured;
     reg [5:0] measuring;
 
@@ -289,7 +289,7 @@ module cde_cq #(
         .by2(spent[1]), .by1(spent[0]), .reached(used_up), .almost(one_left)
     );
 
-    // Resize: entries that are present or promised must fit. Control waits for this step, so it is not on the way of
+    // Resize (CQ-19): what is present or promised must fit. Control waits for this step, so it is not on the way of
     // completions.
     wire [IDX_W-1:0] present = alloc - cons;           // placed and not consumed
     wire [IDX_W-1:0] held = granted - used;            // credits granted and not used up

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_intake: takes completions in; their data stay here until their entries leave for memory.
 //
-// Purpose: wide data stand still in distributed RAM, a line for each beat, while a few bits of each completion go
-//          through the pipeline. Lines are given in order and freed in order.
-// Ports:   s_axis_cpl; what the pipeline needs of a beat (in_*, until in_pop), with its line and the classes of both
-//          lanes; data of a line (addr, rdata); free_to: all lines ahead of it are free.
+// Purpose: wide data, type and token among them (CQ-02, CQ-04), stand still in distributed RAM, a line for each beat,
+//          while a few bits of each completion go through the pipeline. Lines are given in order and freed in order.
+// Ports:   s_axis_cpl; what the pipeline needs of a beat (in_*, until in_pop), with its line and the classes (CQ-08,
+//          SRQ-07) of both lanes; data of a line (addr, rdata); free_to: all lines ahead of it are free.
 // Latency: beat accepted in cycle t, in_* and its line can be read in t+1; rdata in the cycle of addr. A line freed in
 //          t counts in t+2.
 `default_nettype none

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cde_counters: 32-bit event counters.
+// cde_counters: 32-bit event counters (ISO-01 to ISO-03).
 //
 // Purpose: sixteen counters with an increment of 0 to 7 per cycle (errors lost: to 11), one counter per cause of
 //          refused doorbells, and ten with an increment of 0 to 3. Increments gather in a few bits each; one counter

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cde_ctrl: AXI4-Lite register block.
+// cde_ctrl: AXI4-Lite register block (ISO-02).
 //
 // Purpose: identification, mailbox registers, counters, error log. Every access that is not exactly right gets SLVERR,
 //          is counted and has no other effect.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cde_errlog: sticky error log.
+// cde_errlog: sticky error log (ISO-01 to ISO-03).
 //
 // Purpose: keeps the oldest errors until software removes them; each names cause and object. What finds no place is
 //          counted.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cde_mbox: executes the commands of the control mailbox.
+// cde_mbox: executes the commands of the control mailbox (CQ-19 to CQ-21, ISO-02).
 //
 // Purpose: create, modify, resize, query, destroy for EQs and CQs. Checks everything first, in the documented order,
 //          then changes state by steps through the pipelines, so that every change is atomic against traffic. Not on

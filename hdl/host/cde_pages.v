@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cde_pages: status word of every doorbell page, and the read side of the pages.
+// cde_pages: status word of every doorbell page, and the read side of the pages (ISO-01, ISO-02).
 //
 // Purpose: keeps per page the cause of its latest write and the number of its refused writes, for hosts whose bus
 //          carries no BUSER.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cde_check: remote access checks (MW-02, MW-10).
+// cde_check: remote access checks (MW-02, MW-03, MW-10, MW-10e, CQ-03).
 //
 // Purpose: says of each access that the transport is about to make for a peer whether key, QP, right and every byte are
 //          in order (an access of no bytes needs only its connection); keeps a copy of the key table that follows it in

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_key_ctrl: whose step comes next in the key table.
 //
-// Purpose: executes Bind, FastRegister and Invalidate in the place that dispatch gives them, invalidates the sinks of
-//          Reads for retirement, and carries out the commands of regions and windows; one step at a time, round robin.
-//          A request that fails takes its QP to ERROR before it is answered, so that nothing after it is indicated
-//          (DF-15).
+// Purpose: executes Bind, FastRegister and Invalidate in the place that dispatch gives them (DF-12), invalidates the
+//          sinks of Reads for retirement, and carries out the commands of regions and windows; one step at a time,
+//          round robin. A request that fails takes its QP to ERROR before it is answered, so that nothing after it is
+//          indicated (DF-15).
 // Ports:   commands (qc_*), local requests (loc_*), invalidations of Reads (ri_*), steps of the table (op_*, opr_*),
 //          failures (fail_*), a request to let a step in between receive requests (hold).
 // Latency: 6 cycles from loc_valid or ri_valid to the answer, when no other has a step; more when it fails.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cde_key_lookup: what a segment's key stands for (MW-01).
+// cde_key_lookup: what a segment's key stands for (SRQ-15, MW-01).
 //
 // Purpose: a copy of the regions in the key table, read by the key of a segment: what its entry says, if it is that
 //          key's. Written a cycle after the step that changes the table has been decided.

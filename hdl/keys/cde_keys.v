@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cde_keys: the table of regions and windows (MW-01 to MW-05, MW-11, MW-12).
+// cde_keys: the table of regions and windows (MW-01 to MW-05, MW-08, MW-11, MW-12, CQ-03, CQ-05).
 //
 // Purpose: every step that gives, binds or takes away a key is decided in one stage, one after the other, so that of
 //          two invalidations exactly one succeeds. Steps of requests and commands wait for a cycle that no receive

@@ -2,7 +2,7 @@
 // cde_windows: what guards memory.
 //
 // Purpose: groups the key table (cde_keys), the choice of its next step (cde_key_ctrl) and remote access checks
-//          (cde_check); removes the device. Every pin: docs/windows.md.
+//          (cde_check); removes the device (MW-09). Every pin: docs/windows.md.
 // Ports:   commands, local requests and invalidations of Reads from cde_posting, invalidations by peers and key lookups
 //          from cde_receive; s_axis_check, m_axis_verdict; failures of QPs; error report, counter steps, trace lanes 8
 //          and 9.

@@ -6,7 +6,7 @@
 //          what is written is registered, then encoded and stored. Writes that are on their way are forwarded, so a
 //          pipeline that reads in cycle t and writes in cycle t + 3 needs no forwarding of its own. All words are 0
 //          after the clearing walk. With ECC, each lane (cde_ecc.vh) corrects one wrong bit and detects two; both are
-//          reported, and a corrected word is written back.
+//          reported, and a corrected word is written back (ISO-05).
 // Ports:   maintenance bus in and out (cde_mem.vh), write (we, waddr, wdata; we and waddr from registers), read (raddr,
 //          rdata). With STEPS a write goes to the word read that many cycles before, whatever waddr is: its address is
 //          known ahead, so it is compared before the write is.

@@ -2,9 +2,9 @@
 // cde_ctx_2w: memory of contexts for two pipelines that read, decide and write, each with a write and a read in each
 // cycle, at any addresses.
 //
-// Purpose: cde_ctx with two write ports and two read ports; both reads include the writes of both. Each write port owns
-//          a bank; two bits per word, one written with each bank, say by their sum which bank holds its newest value,
-//          so banks map to ordinary block RAM and the bits to distributed RAM.
+// Purpose: cde_ctx (ISO-05) with two write ports and two read ports; both reads include the writes of both. Each write
+//          port owns a bank; two bits per word, one written with each bank, say by their sum which bank holds its
+//          newest value, so banks map to ordinary block RAM and the bits to distributed RAM.
 // Ports:   maintenance bus in and out (cde_mem.vh); two write ports (we and waddr from registers); when both write one
 //          word in one cycle, port 1 wins. With late1, which may come late, port 1 writes alt1 instead of wdata1. Two
 //          read ports. With STEPS a write goes to the word that its port read that many cycles before, as in cde_ctx.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cde_ecc_check: what the syndromes of a code word say.
+// cde_ecc_check: what the syndromes of a code word say (ISO-05).
 //
 // Purpose: tells a wrong word, and one that could not be corrected, from the syndromes of its lanes (cde_ecc_dec),
 //          which come from a register. Columns of the check matrix have an odd number of ones; a syndrome that is no

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cde_ecc_dec: corrects a code word of a memory.
+// cde_ecc_dec: corrects a code word of a memory (ISO-05).
 //
 // Purpose: corrects one wrong bit in each lane (cde_ecc_lane_dec). CW = W: no code.
 // Ports:   data as read, syndrome of each lane (cde_ecc_syndrome), fixed the corrected data.

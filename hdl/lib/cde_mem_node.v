@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cde_mem_node: place of a memory on the maintenance bus.
+// cde_mem_node: place of a memory on the maintenance bus, which gives reports its number (ISO-05).
 //
 // Purpose: makes the address of the clearing walk; takes the injection that is meant for this memory, counting its
 //          number down from memory to memory; sends reports of bad words on, counting the memories that they pass up. A

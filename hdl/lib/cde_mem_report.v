@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cde_mem_report: reports of wrong words of one read port, each word once while it is read again.
+// cde_mem_report: reports of wrong words of one read port, each word once while it is read again (ISO-05).
 //
 // Purpose: a word that is read again before it is written back, or that cannot be, is not reported again within three
 //          cycles of its last read; that it is lost now is.

@@ -6,7 +6,7 @@
 //          so a read-modify-write pipeline whose write follows its read by one cycle needs no further forwarding. A
 //          write is registered before it is encoded and again before it is stored, and forwarded from there. All words
 //          are 0 after the clearing walk. With ECC, each lane (cde_ecc.vh) corrects one wrong bit and detects two; both
-//          are reported, and a corrected word is written back.
+//          are reported, and a corrected word is written back (ISO-05).
 // Ports:   maintenance bus in and out (cde_mem.vh), write (we, waddr, wdata), read (raddr, rdata).
 // Latency: rdata belongs to the raddr of the cycle before; with LATE of two cycles before, and includes the write of
 //          the cycle between.

@@ -6,7 +6,7 @@
 //          the cycle after their write: a read at the edge of the write of its word has no value. What is read is
 //          registered before it is corrected, and again after that. All words are 0 after the clearing walk. With ECC,
 //          each lane (cde_ecc.vh) corrects one wrong bit and detects two; both are reported, and a corrected word is
-//          written back.
+//          written back (ISO-05).
 // Ports:   maintenance bus in and out (cde_mem.vh), write (we, waddr, wdata), read (raddr, rdata).
 // Latency: rdata belongs to the raddr of three cycles before, and to what the word was then.
 `default_nettype none

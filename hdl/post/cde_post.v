@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cde_post: admission, holding and releasing of posts (DF-01 to DF-11, DF-14, CQ-17).
+// cde_post: admission, holding and releasing of posts (DF-01 to DF-11, DF-14, CQ-17, ISO-01).
 //
 // Purpose: decides each post and each step of a QP's state in one stage, in order, so that failure and release are one
 //          step (DF-04). State steps (commands, connection events, failing reports, the age limit) take a slot of the

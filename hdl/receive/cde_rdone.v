@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cde_rdone: receives complete (SRQ-04 to SRQ-07, SRQ-10, SRQ-11, SRQ-14, ISO-03).
+// cde_rdone: receives complete (SRQ-04 to SRQ-07, SRQ-10, SRQ-11, SRQ-14, MW-07, MW-08, CQ-02, CQ-04, ISO-03).
 //
 // Purpose: a report is good when it names the oldest unreported buffer that its QP has taken; its completion is built
 //          from what was kept when the buffer was taken. Buffers that were flushed report themselves. A report is taken
@@ -191,7 +191,7 @@ module cde_rdone #(
                          bad_token ? `CDE_CQESTATUS_INVALID_TOKEN : d_status;
     wire        success = status == 8'h00;
     wire        quiet = waits && !solicited && success;
-    // Of two entries the invalidate result comes first, or the credit that it does not need goes back.
+    // Of two entries (MW-07) the invalidate result comes first, or the credit that it does not need goes back.
     wire        shows = two && invalidate && !too_long && !bad_token;
 
     // The end of the connection waits for no room.
@@ -205,7 +205,7 @@ module cde_rdone #(
     end
 
     // ---------------------------------------------------------------- the queue of good ones, who is in front of it
-    // Contexts: COOKIE that of the post, WINDOW that of the window, CONTEXT that of the QP.
+    // Contexts: COOKIE that of the post, WINDOW that of the window (MW-08), CONTEXT that of the QP.
     localparam E_COOKIE = 0, E_WINDOW = 64, E_CONTEXT = 128, E_BYTES = 192, E_TOKEN = 224, E_STATUS = 256,
                E_QP = 264, E_CQ = E_QP + QP_W, E_SRQ = E_CQ + CQ_W, E_INDEX = E_SRQ + SRQ_W, E_SHARED = E_INDEX + IDX_W,
                E_SELF = E_SHARED + 1, E_SOLICITED = E_SELF + 1, E_INVALIDATE = E_SOLICITED + 1,

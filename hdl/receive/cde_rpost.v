@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// cde_rpost: admission of receive posts (SRQ-01, SRQ-09, SRQ-12, SRQ-15, SRQ-19, DF-10, CQ-17).
+// cde_rpost: admission of receive posts (SRQ-01, SRQ-09, SRQ-12, SRQ-15, SRQ-19, DF-10, CQ-17, ISO-01).
 //
 // Purpose: decides each post on a QP's own receive queue or on a shared one in one stage, in order; takes the index of
-//          reaped completions of shared queues, which frees their slots. Segments are checked against their regions on
-//          the way, and their lengths added up.
+//          reaped completions of shared queues, which frees their slots (SRQ-17). Segments are checked against their
+//          regions on the way, and their lengths added up.
 // Ports:   posts (post_*) and their causes; control steps (op_*, opr_*); credits; settings of queues; region lookups;
 //          what exists and takes posts; reported and completed counts; buffers (buf_*), tail of the queue (tail_*);
 //          trace lane 6.

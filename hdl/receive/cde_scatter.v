@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_scatter: receive buffers, and how a message fills them (SRQ-03, SRQ-18).
 //
-// Purpose: keeps what is posted (D to F: a buffer is read) and makes the scatter list: the segments of the buffer, each
-//          with what the message puts there. In F the buffer is chosen and lengths are compared and subtracted, in G
-//          the differences are chosen.
+// Purpose: keeps what is posted, as it was then (SRQ-08; D to F: a buffer is read), and makes the scatter list: the
+//          segments of the buffer, each with what the message puts there. In F the buffer is chosen and lengths are
+//          compared and subtracted, in G the differences are chosen.
 // Ports:   maintenance bus in and out (cde_mem.vh); buffers that are posted (buf_*); where to read for a QP's own queue
 //          and for a shared one; in F which of them it is, and the length of the message; in G whether the message is
 //          longer than the buffer (then there is no list), the cookie, list.

@@ -3,7 +3,7 @@
 //
 // Purpose: decides each receive request in one stage, in order: takes the oldest buffer of the QP's queue, own or
 //          shared, and answers with the scatter list (cde_scatter). Buffers that a disconnected QP's own queue still
-//          has are taken by the same pipeline, to be flushed.
+//          has are taken by the same pipeline, to be flushed (SRQ-14).
 // Ports:   s_axis_rreq, m_axis_scatter; flushing (flush_*, self_*); control steps (op_*, opr_*); state of the receive
 //          CQ, its credits for shared queues' takers; settings; tails; reported counts; buffers; taken counts
 //          (taken_*), records of what is in flight (rec_*), length errors (long_*), watermark events (ev_*), error
@@ -78,7 +78,7 @@ module cde_take #(
     input  wire [NUM_QP-1:0] qp_up,          // CONNECTED or DISCONNECT_PENDING
     input  wire              removed,
 
-    // Invalidation by the peer: step of the key table, its decision two cycles later
+    // Invalidation by the peer (CQ-03, MW-12): step of the key table, its decision two cycles later
     output wire              peer_valid,
     output wire [QP_W-1:0]   peer_qp,
     output wire [31:0]       peer_key,
@@ -201,7 +201,7 @@ module cde_take #(
         .rdata(b_set)
     );
 
-    // With an own queue, too: whether the CQ is in error.
+    // With an own queue, too: whether the CQ is in error. Two entries take two credits (MW-07).
     assign {rq_valid, rq_cq} = {b_req, b_set[`CDE_RQ_TAKE_CQ +: CQ_W]};
     assign rq_count = b_set[`CDE_RQ_TAKE_TWO] ? 2'd2 : 2'd1;
 
@@ -283,7 +283,7 @@ module cde_take #(
     assign count = {c_req && !may, may && !take, take};
 
     // ---------------------------------------------------------------- stages D to F: the buffer is read
-    // In E the key step begins that is decided in G, when it is known whether the message fits.
+    // In E the key step of a message that took a buffer (MW-06) begins; in G, when its length is known, it is decided.
     reg              d_take, e_take, f_take, g_take, d_refused, e_refused, f_refused, g_refused, d_peer, e_peer;
     reg              g_judged;               // by its token
     reg [IDX_W-1:0]  d_tag, e_tag, f_tag, g_tag;

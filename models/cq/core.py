@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The whole engine: pages, event queues, completion queues, control, and the trace's steps.
 
-Sources: ``docs/interfaces.md``; rules CQ-01 to CQ-22, ISO-01 and ISO-02.
+Sources: ``docs/interfaces.md``; the CQ rules, ISO-01 and ISO-02.
 
 There are two ways in. *Steps* (``place``, ``publish``, ``doorbell``, ...) are the atomic steps of
 the trace port, to be fed in trace order; *pins* (``cqe_beat``, ``cqe_response``, ``eqe_beat``,

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rings in host memory: the producer's side of a completion queue, and readers of both ring kinds.
 
-Sources: ``docs/interfaces.md`` ("CQE", "Credits", "RESIZE_CQ"), rules CQ-01 to CQ-04, CQ-17 and
-CQ-19. Entries are numbered from 0 at creation and the numbers never wrap here; where an index
+Sources: ``docs/interfaces.md`` ("CQE", "Credits", "RESIZE_CQ"), rules CQ-02, CQ-04, CQ-17, CQ-19,
+CQ-20. Entries are numbered from 0 at creation and the numbers never wrap here; where an index
 crosses a pin it is this number modulo 2^IDX_W.
 """
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Keys of regions and memory windows: who may use which bytes, from when, and until when.
 
-Sources: ``docs/windows.md``; ``INDAdapter::CreateMemoryWindow``; rules MW-01 to MW-12, CQ-03,
-CQ-05. A key is ``[10:0]`` number, ``[11]`` kind (1: window), ``[31:12]`` generation. Each step is
-atomic and answers a :class:`KeyStep`; a step that fails changes nothing. The table says nothing
-about queue pairs but their number and zone: which of them use keys, and what a failure does to one,
-is in :mod:`models.keys.qp_keys`.
+Sources: ``docs/windows.md``; ``INDAdapter::CreateMemoryWindow``; rules MW-01 to MW-05, MW-08 to
+MW-12, CQ-03, CQ-05. A key is ``[10:0]`` number, ``[11]`` kind (1: window), ``[31:12]`` generation.
+Each step is atomic and answers a :class:`KeyStep`; a step that fails changes nothing. The table
+says nothing about queue pairs but their number and zone: which of them use keys, and what a failure
+does to one, is in :mod:`models.keys.qp_keys`.
 """
 
 from __future__ import annotations

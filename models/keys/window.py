@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Memory windows: their commands, checks of remote accesses, removal of the device.
 
-Source: ``docs/windows.md``; rules MW-01 to MW-12, CQ-02 to CQ-05, CQ-17, DF-12, DF-15. The steps of
-keys are methods of ``table`` (:class:`models.keys.keys.KeyTable`); requests make them at
-``posting.indicate`` and ``posting.retire``, receive requests at ``receive.request_beat``. Whatever
-of these fails ends its queue pair's connection in a step of its own: ``posting.qps[qp].fail()``,
-for receive requests ``receive.rqs[qp].fail_length()``.
+Source: ``docs/windows.md``; the MW rules, CQ-03, CQ-05, DF-12, DF-15. The steps of keys are methods
+of ``table`` (:class:`models.keys.keys.KeyTable`); requests make them at ``posting.indicate`` and
+``posting.retire``, receive requests at ``receive.request_beat``. Whatever of these fails ends its
+queue pair's connection in a step of its own: ``posting.qps[qp].fail()``, for receive requests
+``receive.rqs[qp].fail_length()``.
 
 ::
 

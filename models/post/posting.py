@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """All queue pairs of an engine, and what reaches them from its pins.
 
-Source: ``docs/posting.md``; rules DF-01 to DF-15, ISO-01 to ISO-03. The methods of this class take
-what the pins show (writes, commands, beats of ``s_axis_done`` and ``s_axis_conn``); the steps of
-one queue pair are methods of ``qps[number]`` (:class:`models.post.qp.QpModel`). What depends on the
-design's timing comes from the caller: whether the CQ had a credit or was in error, which
-retirements a post already knew, and the moments of indications, retirements and releases by age.
+Source: ``docs/posting.md``; the DF rules, ISO-01 to ISO-03. The methods of this class take what the
+pins show (writes, commands, beats of ``s_axis_done`` and ``s_axis_conn``); the steps of one queue
+pair are methods of ``qps[number]`` (:class:`models.post.qp.QpModel`). What depends on the design's
+timing comes from the caller: whether the CQ had a credit or was in error, which retirements a post
+already knew, and the moments of indications, retirements and releases by age.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The receive side of an engine: regions, SRQs, receive queues, and what reaches them at the pins.
 
-Source: ``docs/receive.md``; rules SRQ-01 to SRQ-19, CQ-17, DF-10, ISO-01 to ISO-03. The methods of
+Source: ``docs/receive.md``; rules DF-10, ISO-01 to ISO-03, and SRQ as a whole. The methods of
 this class take what the pins show (writes, commands, beats of ``s_axis_rreq`` and
 ``s_axis_rdone``); the steps of one object are methods of ``rqs[qp]`` (:class:`ReceiveQp`),
 ``srqs[number]`` (:class:`SrqModel`) and ``regions`` (:class:`RegionTable`). What depends on the

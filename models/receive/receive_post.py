@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """One receive post: the 512 bits that a consumer writes to a receive portal, and how it is filled.
 
-Source: ``docs/receive.md``, "Receive posts: 64-byte writes" and "Ports, added"; rules SRQ-01 to
-SRQ-04. Only this file knows where the fields stand. A post here may be illegal in every way that
-its 512 bits can be.
+Source: ``docs/receive.md``, "Receive posts: 64-byte writes" and "Ports, added"; rules SRQ-01,
+SRQ-03, SRQ-04. Only this file knows where the fields stand. A post here may be illegal in every way
+that its 512 bits can be.
 """
 
 from __future__ import annotations

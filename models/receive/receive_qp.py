@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The receive side of one queue pair: own queue, taking, reports, completions, flush.
 
-Sources: ``docs/receive.md``, "Taking and completing"; ``dat_srq_post_recv``; rules SRQ-01 to
-SRQ-19, CQ-17, DF-12. State, page, context and receive CQ are those of the queue pair's
+Sources: ``docs/receive.md``, "Taking and completing"; ``dat_srq_post_recv``; the SRQ rules,
+CQ-17, DF-12. State, page, context and receive CQ are those of the queue pair's
 :class:`models.post.qp.QpModel`. Every step is atomic, and raises :class:`ModelError`, with the
 rule's ID in its text, if it cannot happen now.
 
@@ -174,7 +174,7 @@ class ReceiveQp(BufferQueue):
         credit: bool = True,
         cq_error: bool = False,
     ) -> RecvPostResult:
-        """RECV_POST; an accepted one holds a credit of the receive CQ (CQ-17).
+        """RECV_POST (SRQ-19); an accepted one holds a credit of the receive CQ (CQ-17).
 
         ``page``: of the write, the owner's if left out; ``completed_seen``: index of the oldest
         buffer not completed as this step knows it, the newest if left out; the rest as for
@@ -216,7 +216,8 @@ class ReceiveQp(BufferQueue):
         tail_seen: int | None = None,
         reported_seen: int | None = None,
     ) -> TakeResult:
-        """TAKE: the answer to a well-formed request.
+        """TAKE: the answer to a well-formed request. One that takes nothing invalidates nothing, so
+        a peer that comes before the receive was posted (MW-06) finds NOT_READY.
 
         ``credit``: the receive CQ has an entry for it (it matters with an SRQ only: own buffers
         have theirs since the post); ``cq_error``: it is in error; ``tail_seen``: index of the
@@ -378,7 +379,7 @@ class ReceiveQp(BufferQueue):
         return bool(self.flight) and self.flight[0].status is not None
 
     def complete(self) -> ReceiveCompletion:
-        """RECEIVE: the completion of the oldest taken buffer is handed to the receive CQ."""
+        """RECEIVE: the completion of the oldest taken buffer is handed to the CQ (SRQ-05)."""
         if not self.flight:
             raise ModelError(f"SRQ-06: QP {self.number}: nothing is left to complete")
         taken = self._next()
@@ -429,9 +430,13 @@ class ReceiveQp(BufferQueue):
         )
 
     def _quiet(self, request: RecvRequest) -> bool:
+        """SRQ-07: the Send was not solicited, and the queue pair signals for no other."""
         return self.config.flag == RecvFlag.SOLICITED_WAIT and not request.solicited
 
     def _cqe(self, taken: Taken, status: int) -> Cqe:
+        """The receive result, with the context of the post (SRQ-04); of a failed one it says no
+        length (SRQ-11). With one entry it tells type and token of the invalidation, too (MW-07).
+        """
         request = taken.request or RecvRequest(self.number)
         invalidate = request.invalidate and not self.config.two
         flags = CqeFlag.SOLICITED if request.solicited else 0

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Queues of receive buffers, and the shared one (SRQ).
 
-Sources: ``docs/receive.md``; ``dat_srq_post_recv``; rules SRQ-01 to SRQ-19. Numbers of buffers are
-unbounded here; ``Params.index`` makes an index of one. Every method that is a step of the trace is
+Sources: ``docs/receive.md``; ``dat_srq_post_recv``; the SRQ rules. Numbers of buffers are unbounded
+here; ``Params.index`` makes an index of one. Every method that is a step of the trace is
 atomic, and raises :class:`ModelError` if it cannot happen now.
 """
 
@@ -20,7 +20,8 @@ from models.receive.receive_types import Buffer, RecvPostResult, SrqConfig, Wate
 
 
 class BufferQueue:
-    """Buffers that wait to be taken, in post order.
+    """Buffers that wait to be taken, in post order; each is as it was posted, whatever the consumer
+    does to its segments meanwhile (SRQ-08).
 
     ``regions``: by which segments are checked; one table for all queues of an engine.
     """
@@ -195,7 +196,7 @@ class SrqModel(BufferQueue):
     # -- the consumer ------------------------------------------------------------------------
 
     def faults(self, post: RecvPost, page: int) -> Iterator[Cause]:
-        """All faults of a post from NO_SRQ on, in order of precedence."""
+        """All faults of a post from NO_SRQ on, in order: no state refuses one (SRQ-12)."""
         if not self.exists:
             yield Cause.NO_SRQ
         yield from self.content_faults(post, page, self.config.page, self.config.zone)
@@ -205,8 +206,8 @@ class SrqModel(BufferQueue):
     def post(
         self, post: RecvPost, page: int | None = None, *, reaped_seen: int | None = None
     ) -> RecvPostResult:
-        """RECV_POST. ``page``: of the write, the owner's if left out; ``reaped_seen``: the reaped
-        index as this step knows it, the newest if left out.
+        """RECV_POST (SRQ-01, SRQ-12). ``page``: of the write, the owner's if left out;
+        ``reaped_seen``: the reaped index as this step knows it, the newest if left out.
         """
         page = self.config.page if page is None else page
         if not self.exists or page != self.config.page:

@@ -16,8 +16,9 @@ from tb.env.agents.base import BfmAgent, VirtualSequencer
 from tb.env.agents.completion import CompletionAgent, CreditAgent
 from tb.env.agents.control import ControlAgent
 from tb.env.agents.doorbell import DoorbellAgent
+from tb.env.agents.keys import CheckAgent
 from tb.env.agents.memory import InterruptAgent, MemoryAgent
-from tb.env.agents.receive import CheckAgent, RecvDoneAgent, RecvRequestAgent
+from tb.env.agents.receive import RecvDoneAgent, RecvRequestAgent
 from tb.env.agents.transport import ConnAgent, DoneAgent, TermAgent, WorkAgent
 from tb.env.config import RUN, Config, RunConfig
 from tb.env.defs import CAP0, CAP1, CAP2, CAP3, CAP4, CAP5, CAP6, ID_VALUE, Reg

@@ -24,7 +24,7 @@ SCOPE = (
     *(f"DF-{number:02}" for number in range(1, 16)),
     *(f"SRQ-{number:02}" for number in range(1, 20)),
     *(f"MW-{number:02}" for number in range(1, 13)),
-    *("CQ-10a", "CQ-11a", "ISO-01", "ISO-02", "ISO-03", "ISO-04", "ISO-05"),
+    *("CQ-10a", "CQ-11a", "CQ-15a", "MW-10e", "ISO-01", "ISO-02", "ISO-03", "ISO-04", "ISO-05"),
 )
 
 

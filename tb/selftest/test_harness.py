@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tb.env.agents.receive import Judgement
+from tb.env.agents.keys import Judgement
 from tb.env.defs import CHECK as CHECK_WORD
 from tb.env.defs import VERDICT as VERDICT_WORD
 from tb.env.defs import CheckKind, Verdict

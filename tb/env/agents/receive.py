@@ -1,13 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Agents of the receive path of the full engine: receive requests (s_axis_rreq) with their answers
 (m_axis_scatter), receive done reports (s_axis_rdone).
-
 What a transport does with them is in tb/env/transport/receive.py.
-
-Agent of the checks of remote accesses of the full engine: s_axis_check with its answers on
-m_axis_verdict.
-
-What a transport does with them is in tb/env/transport/access.py.
 """
 
 from __future__ import annotations
@@ -17,9 +11,9 @@ from dataclasses import dataclass
 from models.post.post import NUM_SLOTS, SLOT_BITS, Segment
 from tb.env.agents.base import AskingAgent, Pending
 from tb.env.agents.transport import DoneAgent
-from tb.env.defs import CHECK, RREQ, SCATTER_USER, VERDICT, CheckKind, Scatter, Verdict
+from tb.env.defs import RREQ, SCATTER_USER, Scatter
 from tb.env.harness.harness import Channel
-from tb.env.harness.records import AccessCheck, AccessVerdict, RecvDone, RecvRequest, ScatterAnswer
+from tb.env.harness.records import RecvDone, RecvRequest, ScatterAnswer
 
 
 @dataclass(frozen=True)
@@ -102,68 +96,3 @@ class RecvDoneAgent(DoneAgent):
 
     reports = (RecvDone,)
     channels = (Channel.RDONE,)
-
-
-_M64 = (1 << 64) - 1
-
-
-@dataclass(frozen=True)
-class Judgement:
-    """What the engine says to a check."""
-
-    cycle: int
-    qp: int  # 16 bits
-    code: Verdict
-
-    @property
-    def granted(self) -> bool:
-        """The memory may be accessed."""
-        return self.code == Verdict.GRANTED
-
-    @classmethod
-    def decode(cls, record: AccessVerdict) -> Judgement:
-        """From the beat. Raises ``ValueError`` if there is no such code or a reserved bit is
-        set.
-        """
-        if record.data & VERDICT.reserved:
-            raise ValueError(f"m_axis_verdict: reserved bits set in {record.data:#x}")
-        fields = VERDICT.unpack(record.data)
-        return cls(record.cycle, fields["qp"], Verdict(fields["code"]))
-
-
-class CheckAgent(AskingAgent):
-    """Sends checks, one per cycle, and takes their answers."""
-
-    reports = (AccessCheck, AccessVerdict)
-    channels = (Channel.CHECK, Channel.VERDICT)
-    answers = "m_axis_verdict"
-
-    def send(
-        self,
-        qp: int,
-        kind: CheckKind | int,
-        key: int,
-        address: int,
-        length: int,
-        *,
-        note: object = None,
-        at_cycle: int | None = None,
-        gap: int = 0,
-    ) -> Pending[Judgement]:
-        """One check: the peer of ``qp`` reads or writes (``kind``, 2 bits) ``length`` bytes (32
-        bits) at ``address`` (64 bits) by ``key`` (32 bits). Returns its answer to come; ``note``
-        comes back with it from :meth:`answered`.
-        """
-        word = CHECK.pack(qp=qp, kind=int(kind), key=key, address=address, length=length)
-        return self.send_raw(word, note=note, at_cycle=at_cycle, gap=gap)
-
-    def send_raw(
-        self, data: int, *, note: object = None, at_cycle: int | None = None, gap: int = 0
-    ) -> Pending[Judgement]:
-        """A check bit by bit (192 bits)."""
-        return self.ask([data & _M64, data >> 64 & _M64, data >> 128], at_cycle, gap, note)
-
-    def answered(self, record: AccessVerdict) -> tuple[Judgement, object]:
-        """An answer came: what it says, and the note of its check."""
-        judgement = Judgement.decode(record)
-        return judgement, self.told(judgement, record.cycle)

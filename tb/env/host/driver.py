@@ -437,7 +437,7 @@ class Adapter:
         return vector
 
     def ring_memory(self, entry_bytes: int, log2: int, base: int | None) -> int:
-        """A zeroed ring; a given base is used as it is (tests choose illegal ones, too)."""
+        """A zeroed ring (CQ-15a); a given base is used as it is (tests choose illegal ones)."""
         nbytes = entry_bytes << log2
         if base is None:
             return self.env.memory.allocate(nbytes)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wrong bits in the memories of the engine: their injection, and what is reported of them."""
+"""Wrong bits in the engine's memories (ISO-05): injection, and what is reported of them."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from models.post.post import TARGET_SLOT, Post, Segment
 from models.verbs import VERBS
 from tb.env.agents.base import Pending
-from tb.env.agents.receive import CheckAgent, Judgement
+from tb.env.agents.keys import CheckAgent, Judgement
 from tb.env.defs import CheckKind, CqeStatus, PostFlag, Verdict
 from tb.env.harness.harness import Harness
 from tb.env.harness.records import AccessVerdict

@@ -22,7 +22,7 @@ from tb.env.defs import (
     TraceOp,
     Verdict,
 )
-from tb.env.harness.records import Trace
+from tb.env.harness.records import AccessCheck, ScatterAnswer, Trace
 from tb.env.host.qp import Qp
 from tb.env.host.regions import MemoryWindow, Region
 from tb.tests.common.posting import CANCELED
@@ -216,11 +216,13 @@ class BindMeetsPeerTest(RaceTest):
 @pyuvm.test()
 class ChecksAroundTest(RaceTest):
     """Around an Invalidate of a window and of a region, a Read that invalidates, a message that
-    does, CLOSE_MW and DEREGISTER_MR; and while everything stalls now and then.
+    does, CLOSE_MW and DEREGISTER_MR; and while everything stalls now and then. MW-10e: from the
+    answer to the message on, none is granted.
     """
 
     async def scenario(self) -> None:
         await self.set_up()
+        self.told = 0  # checks after an answer
         window = await self.window()
         region = await self.env.host.allocate(
             256, zone=self.qp_.zone, rights=7, base=self.target.base
@@ -234,6 +236,7 @@ class ChecksAroundTest(RaceTest):
             (COMMAND, self.target),
         ):
             await self.around(way, keyed)
+        assert self.told
         self.env.stall_all(0.3)
         for _ in range(5):
             await self.around(LOCAL, window)
@@ -272,6 +275,15 @@ class ChecksAroundTest(RaceTest):
         assert 0 < granted < len(codes), codes
         assert codes[:granted] == [GRANTED] * granted, codes
         assert codes[granted] == BAD_KEY and codes[-1] == Verdict.REFUSED, codes
+        asked = self.of(AccessCheck, mark)
+        for answer in self.of(ScatterAnswer, mark):
+            late = [
+                code
+                for check, code in zip(asked, codes, strict=True)
+                if check.cycle >= answer.cycle
+            ]
+            assert GRANTED not in late, (answer, codes)
+            self.told += len(late)
         await self.demand_state(self.qp_, QpState.ERROR)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The trace port: each step is replayed in the model and compared bit for bit.
+"""Trace steps of CQs (CQ-06 to CQ-14, CQ-16 to CQ-18, CQ-20 to CQ-22), replayed in the model.
 
 A step may contradict the model's settings if a command that changes them is in flight: from some
 moment of it on the new ones count. Then the step is judged again with the other settings.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Completions: each accepted lane leads to exactly one entry, or to a refusal that the rules give.
+"""Completions: each accepted lane leads to one entry, bit for bit (CQ-02, CQ-04), or a refusal.
 
 Lanes of one CQ are decided in order. Placed ones, overflows and credits given back have a step on
 trace lane 0; refused and dropped ones have none. A lane without a step must have been refusable in

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Doorbell page writes: one answer each, in order, with the cause that the rules give.
+"""Doorbells: one answer each, in order, with the right cause (CQ-15a, CQ-22, ISO-01, ISO-02).
 
 An accepted doorbell has a trace record: there, and nowhere else, it must have been legal. A refused
 one has none. Its cause must be right in a state that its CQ had while the doorbell could be

@@ -244,7 +244,7 @@ class DispatchChecks(Check):
                 self.fail(text, ("QP", qp))
 
     def left(self) -> Iterator[Left]:
-        """What is released and not indicated, indicated and not taken, taken and not executed."""
+        """What is held (DF-05: a chain without an end), not indicated, not taken, not executed."""
         for qp, model in enumerate(self.qpc.qps):
             where = f"QP {qp}:"
             if model.state is QpState.CONNECTED and model.held:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Posts: one answer each, in order, with the cause of the rules (DF-02, DF-04, DF-06, DF-14,
-ISO-01).
+"""Posts: one answer each, in order, with the cause of the rules; what they hold and release (DF-01,
+DF-02, DF-04, DF-06 to DF-08, DF-14, ISO-01).
 
 A post that names a QP of its page has exactly one step on trace lane 3, where it is judged; its
 answer must tell the same. All others have none, and a cause that is right in a state that the QP

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests, buffers taken for them, and the answers (SRQ-02, SRQ-03, SRQ-10, SRQ-13, SRQ-14,
-SRQ-18, CQ-17, ISO-03), and the watermark events that takes make (SRQ-16).
+"""Requests, buffers taken for them, and the answers (SRQ-02, SRQ-03, SRQ-08, SRQ-10, SRQ-13,
+SRQ-14, SRQ-18, CQ-17, ISO-03), and the watermark events that takes make (SRQ-16).
 
 A take has a step on lane 5 that tells nothing of its message: answers come in request order and
 tell which message took which buffer. A request that is refused has no step; then its queue pair
