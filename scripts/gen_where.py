@@ -12,11 +12,11 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+import textwrap
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePath
 
-from scripts.figures import markdown
 from tb.runner.common import ROOT, relative
 from tb.runner.proofs import load_proofs
 from tb.runner.testplan import SCOPE, load_plan
@@ -106,6 +106,11 @@ def cell(kind: str, names: Iterable[str], subject: str) -> str:
     return f"{kind} {', '.join(shown) or 'none'}"
 
 
+def fill(line: str, indent: str = "") -> str:
+    """Markdown of at most 120 columns."""
+    return textwrap.fill(line, 120, subsequent_indent=indent, break_on_hyphens=False)
+
+
 def page() -> tuple[str, list[str]]:
     """The page, and what is wrong, in sentences."""
     text, said, files, placed, wrong = HEADER, rules(), read(), [], []
@@ -114,12 +119,11 @@ def page() -> tuple[str, list[str]]:
         for rule in ids:
             where[rule, kind].add(name)
     for subject, link, own in subjects():
-        rows = []
+        text += f"\n## {subject}\n\nPage: {link}.\n"
         for rule in own:
-            cells = [cell(kind, where[rule, kind], subject) for kind in KINDS]
-            rows.append((rule, said.get(rule, ""), "; ".join(cells[:2]), "; ".join(cells[2:])))
-        table = markdown(("ID", "rule", "where it is made", "how it is shown"), rows)
-        text += f"\n## {subject}\n\nPage: {link}.\n\n{table}\n"
+            text += f"\n{fill(f'**{rule}** {said.get(rule, str())}')}\n\n"
+            for kind in KINDS:
+                text += fill(f"- {cell(kind, where[rule, kind], subject)}", "  ") + "\n"
         placed += own
     for rule in SCOPE:
         must = ("RTL", "checks", "tests") if rule in NO_MODEL else (*FILES, "tests")

@@ -16,7 +16,7 @@ def test_page_is_current_and_whole() -> None:
     text, wrong = page()
     assert wrong == []
     assert text == PAGE.read_text(), "docs/where.md is out of date; cure: make defs"
-    assert all(text.count(f"| {rule} |") == 1 for rule in SCOPE)
+    assert all(text.count(f"**{rule}** ") == 1 for rule in SCOPE)
     assert max(map(len, text.splitlines())) <= 120
 
 
