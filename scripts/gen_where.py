@@ -121,7 +121,8 @@ def page() -> tuple[str, list[str]]:
     for subject, link, own in subjects():
         text += f"\n## {subject}\n\nPage: {link}.\n"
         for rule in own:
-            text += f"\n{fill(f'**{rule}** {said.get(rule, str())}')}\n\n"
+            title = fill(f"**{rule}** {said.get(rule, '')}")
+            text += f"\n{title}\n\n"
             for kind in KINDS:
                 text += fill(f"- {cell(kind, where[rule, kind], subject)}", "  ") + "\n"
         placed += own
