@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the directed tests of keys and windows share: guarded queue pairs, requests that change
-keys, checks, messages that invalidate, and demands on what they answer.
+"""The base of the directed tests of the full engine. Its own steps are those of keys and windows:
+guarded queue pairs, requests that change keys, checks, messages that invalidate, and demands on
+what they answer.
 """
 
 from __future__ import annotations
@@ -50,8 +51,8 @@ Keyed = MemoryWindow | Region
 
 
 class EngineTest(Directed, Posting, Receiving, CarillonTest):
-    """Base of the directed tests of the full engine: all their steps, and those that use posts and
-    receives at once. The test reports by itself, receives too; requests of keys need no reports.
+    """All steps of posts and receives, and those that need both. The test reports by itself,
+    receives too; requests of keys need no reports.
     """
 
     async def own(self, buffers: int = 0, *, depth: int | None = None, **options: Any) -> Qp:
@@ -65,6 +66,8 @@ class EngineTest(Directed, Posting, Receiving, CarillonTest):
         """An SRQ and connected QPs that use it, each with its CQ."""
         srq = await self.env.host.create_srq(**options)
         return srq, [await self.qp(srq=srq) for _ in range(users)]
+
+    # -- guarded queue pairs, regions, windows -----------------------------------------------------
 
     async def guarded(self, **options: object) -> Qp:
         """A connected guarded QP of ``ZONE``, with a receive queue of its own."""

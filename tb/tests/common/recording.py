@@ -25,7 +25,7 @@ class Recording:
     config: Config
 
     def connect_checkers(self) -> None:
-        super().connect_checkers()  # type: ignore[misc]  # the test's, whose base comes last
+        super().connect_checkers()  # type: ignore[misc]  # of CarillonTest
         self.seen: list[Record] = []
         self.env.add_subscriber(self.seen.extend, "records of the test")
 
