@@ -111,7 +111,7 @@ lint: setup ## run the static checks: Verilator, Icarus, Yosys, ruff, mypy
 tiers: setup ## choose the tiers of tb/tiers.yaml from what the last `make coverage` recorded
 	@$(RUN) tiers
 
-house: setup-sim ## lines of each part against its target; circular imports, long files, tests in no subject
+house: setup-sim ## lines of each part against its target; circular imports, long files, tests in no subject or too deep
 	@.venv/bin/python -m scripts.house
 
 bench: setup-sim ## measure throughput and latency against their goals

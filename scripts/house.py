@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The floor plan as a check: lines of each wing, circular imports, long files and lines, tests
-outside a subject, imports from test files.
+outside a subject, imports from test files, deep inheritance of tests.
 
 ``make house`` prints a table and fails on everything but a wing that is over its
 target; a wing may not grow over its ceiling.
@@ -26,6 +26,9 @@ SOURCES: Final = (".py", ".v", ".vh", ".c", ".h")
 LIMITS: Final = {".py": 500, ".v": 400, ".vh": 400}
 #: Most columns of a line of Verilog and Markdown.
 WIDTH: Final = 120
+#: Base of all tests, and how deep they may derive from it.
+TEST: Final = "tb.env.base_test.CarillonTest"
+DEEPEST: Final = 3
 GENERATED: Final = ("hdl/cde_defs.vh", "tb/env/defs.py")
 #: Made by `make docs`, and not kept.
 REGISTERS: Final = ("docs/registers.md",)
@@ -170,19 +173,24 @@ def module_of(path: str) -> str:
     return path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
 
 
+def source_of(path: str, node: ast.ImportFrom) -> str:
+    """What a file imports from."""
+    package = module_of(path).split(".")
+    package = package if path.endswith("/__init__.py") else package[:-1]
+    above = package[: len(package) + 1 - node.level] if node.level else []
+    return ".".join([*above, *([node.module] if node.module else [])])
+
+
 def imports(path: str, text: str, modules: Iterable[str]) -> set[str]:
     """Modules of the tree that a file imports, at its top or anywhere else in it."""
     known = set(modules)
     found: set[str] = set()
-    package = module_of(path).split(".")
-    package = package if path.endswith("/__init__.py") else package[:-1]
     for node in ast.walk(ast.parse(text, path)):
         names: list[str] = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            above = package[: len(package) + 1 - node.level] if node.level else []
-            base = ".".join([*above, *([node.module] if node.module else [])])
+            base = source_of(path, node)
             inner = {f"{base}.{alias.name}" for alias in node.names} & known
             names = [*inner] if len(inner) == len(node.names) else [base, *inner]
         found.update(name for name in names if name in known)
@@ -239,6 +247,64 @@ def from_tests(tree: Mapping[str, str]) -> list[str]:
     ]
 
 
+# -- inheritance -----------------------------------------------------------------------------------
+
+
+def bases_of(tree: Mapping[str, str]) -> dict[str, list[str]]:
+    """Bases of each class of the tree, as ``a.b.C``, wherever they are imported from."""
+    files = {module_of(path): path for path in tree if path.endswith(".py")}
+    classes: dict[str, list[str]] = {}
+    aliases: dict[str, str] = {}
+    for module, path in files.items():
+        parsed = ast.parse(tree[path], path)
+        for node in ast.walk(parsed):
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                source = f"{source_of(path, node)}." if isinstance(node, ast.ImportFrom) else ""
+                for alias in node.names:
+                    aliases[f"{module}.{alias.asname or alias.name}"] = f"{source}{alias.name}"
+        for node in parsed.body:
+            if isinstance(node, ast.ClassDef):
+                bases = [ast.unparse(base).partition("[")[0] for base in node.bases]
+                classes[f"{module}.{node.name}"] = [f"{module}.{base}" for base in bases]
+
+    def resolve(name: str) -> str:
+        """Follows imports of a name, or of the module in front of it."""
+        for _ in files:
+            module, _, last = name.rpartition(".")
+            if name in classes or not module:
+                break
+            name = aliases.get(name, f"{aliases.get(module, module)}.{last}")
+        return name
+
+    found = {}
+    for name, bases in classes.items():
+        # A class may have the name of the imported one that it derives from.
+        paths = [aliases.get(base, base) if base == name else base for base in bases]
+        found[name] = [base for path in paths if (base := resolve(path)) != name]
+    return found
+
+
+def deep_tests(tree: Mapping[str, str]) -> Iterator[str]:
+    """Tests that are more than three classes away from the base of all tests. Mix-ins count like
+    tests: a test with one that is derived from another stands as deep as if both were tests. Their
+    common root, which tells types, does not count.
+    """
+    bases = bases_of(tree)
+
+    def chain(name: str) -> list[str]:
+        """The longest way to the base of all tests, or to a class in place of it."""
+        ways = [chain(base) for base in bases[name] if base in bases and name != TEST]
+        return [name, *max(ways, key=len)] if ways else [name][: name == TEST]
+
+    def is_test(name: str) -> bool:
+        return name == TEST or any(map(is_test, bases.get(name, [])))
+
+    for name in filter(is_test, bases):
+        way = [base.rpartition(".")[2] for base in chain(name)]
+        if (depth := len(way) - 1) > DEEPEST:
+            yield f"{name}: {depth} classes deep, limit {DEEPEST}: {' < '.join(way)}"
+
+
 def problems(tree: Mapping[str, str], wings: Iterable[Wing] = WINGS) -> list[str]:
     """Everything that must not be, one line each."""
     return [
@@ -248,6 +314,7 @@ def problems(tree: Mapping[str, str], wings: Iterable[Wing] = WINGS) -> list[str
         *homeless(tree),
         *circles(tree),
         *from_tests(tree),
+        *deep_tests(tree),
     ]
 
 

@@ -10,7 +10,7 @@ from typing import TypeVar
 import pyuvm
 
 from tb.bench.load import MEMORY_CYCLES, RATE_1, Goal
-from tb.bench.post_load import REPORT_CYCLES, Line, PostLoadTest, PostRateTest
+from tb.bench.post_load import REPORT_CYCLES, Line, PostLoadTest
 from tb.bench.report import config, metric
 from tb.env.agents.base import Pending
 from tb.env.agents.doorbell import WriteResult
@@ -44,7 +44,7 @@ WRITE: Goal = ("<=", 10, 15)
 R = TypeVar("R", bound=Record)
 
 
-class _PostsTest(PostRateTest):
+class _PostsTest(PostLoadTest):
     """Posts alone: SILENT_SUCCESS gives the credit back, so that no index is needed."""
 
     allow = ("no_completions",)
@@ -73,7 +73,7 @@ class PostsOneQp(_PostsTest):
     qps = 1
 
 
-class _FullPathTest(PostRateTest):
+class _FullPathTest(PostLoadTest):
     """Posts, work, reports, retirement and entries, all at once; with them consumer indices."""
 
     async def full_path(self, name: str, lines: list[Line]) -> None:
@@ -115,7 +115,7 @@ class FullPathChains(_FullPathTest):
 
 
 @pyuvm.test()
-class FullPathCallbacks(PostRateTest):
+class FullPathCallbacks(PostLoadTest):
     """Of eight writes one is a doorbell: a consumer arms for ANY again, or returns from its
     callback. Events share the write port with entries.
     """

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pyuvm
 
 from tb.bench.load import MEMORY_CYCLES, RATE_1, Goal
-from tb.bench.post_load import Line, PostRateTest
+from tb.bench.post_load import Line, PostLoadTest
 from tb.bench.report import config, metric
 from tb.env.defs import CheckKind, Opcode, Right
 from tb.env.harness.records import AccessCheck, AccessVerdict, Record
@@ -27,7 +27,7 @@ _RIGHTS = Right.REMOTE_READ | Right.REMOTE_WRITE
 _LEAD = 64
 
 
-class _GuardTest(PostRateTest):
+class _GuardTest(PostLoadTest):
     """Guarded QPs with a window each."""
 
     async def guards(self) -> list[Qp]:

@@ -18,6 +18,7 @@ from tb.env.agents.doorbell import WriteResult
 from tb.env.base_test import CarillonTest
 from tb.env.defs import ArmType
 from tb.env.env import CarillonEnv
+from tb.env.harness.harness import Harness
 from tb.env.harness.records import (
     Completion,
     CreditAnswer,
@@ -183,8 +184,12 @@ class Consumer:
         return "/".join(f"{100 * n / total:.1f}% {kind}" for kind, n in sorted(self.sent.items()))
 
 
-class LoadTest(CarillonTest):
-    """A test with queues that carry load."""
+class Load:
+    """Queues that carry load: a mix-in of tests."""
+
+    # Of the test.
+    env: CarillonEnv
+    harness: Harness
 
     async def create(
         self, which: int | Sequence[int], log2: int, *, typed: bool = False, latency: int = 0
@@ -232,7 +237,7 @@ class LoadTest(CarillonTest):
         assert counters["DB_REFUSED"] == counters["WRITE_ERRORS"] == counters["LOG_LOST"] == 0
 
 
-class RateTest(LoadTest):
+class RateTest(Load, CarillonTest):
     """Completions at full rate. The consumer of a plain run tells an index every 32 cycles."""
 
     async def run_load(self, beats: Sequence[tuple[Cq, ...]], consumer: Consumer) -> Meter:

@@ -7,12 +7,16 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from random import Random
 from typing import NamedTuple
 
-from tb.bench.load import AHEAD, CHUNK, LoadTest, Window
+from tb.bench.load import AHEAD, CHUNK, Load, Meter, Window
 from tb.env.agents.base import Pending
 from tb.env.agents.doorbell import WriteResult
+from tb.env.base_test import CarillonTest
 from tb.env.defs import Opcode
+from tb.env.env import CarillonEnv
+from tb.env.harness.harness import Harness
 from tb.env.harness.records import Record, WorkBeat
 from tb.env.host.cq import Cq
 from tb.env.host.qp import Qp, connect_pair
@@ -30,8 +34,14 @@ class Line(NamedTuple):
     bits: int
 
 
-class PostLoadTest(LoadTest):
-    """A test with queue pairs that carry load."""
+class PostLoad:
+    """Posts at full rate: a mix-in of tests with :class:`Load`. The harness is the transport."""
+
+    # Of the test.
+    env: CarillonEnv
+    harness: Harness
+    rng: Callable[[str], Random]
+    meter: Meter
 
     async def create_qps(self, count: int, cqs: list[Cq]) -> list[Qp]:
         """So many QPs, spread evenly over the CQs, each connected with its neighbour."""
@@ -47,10 +57,6 @@ class PostLoadTest(LoadTest):
 
     def _take(self, records: list[Record]) -> None:
         self.indicated += [(record.cycle, 1) for record in records if type(record) is WorkBeat]
-
-
-class PostRateTest(PostLoadTest):
-    """Posts at full rate; the harness is the transport."""
 
     def lines(
         self, qps: list[Qp], count: int, *, chain: int = 1, silent: bool = False
@@ -116,3 +122,7 @@ class PostRateTest(PostLoadTest):
         """A consumer tells the index after the latest entry seen in memory."""
         self.told[cq.number] = index = self.meter.written[cq.number]
         return cq.post_consumer_index(index & 0xFFFF)
+
+
+class PostLoadTest(PostLoad, Load, CarillonTest):
+    """Base of the measurements of posts."""

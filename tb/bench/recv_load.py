@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Sequence
 
-from tb.bench.load import AHEAD, CHUNK, Window
-from tb.bench.post_load import Line, PostRateTest
+from tb.bench.load import AHEAD, CHUNK, Load, Window
+from tb.bench.post_load import Line, PostLoad
 from tb.env.agents.base import Pending
 from tb.env.agents.doorbell import WriteResult
+from tb.env.base_test import CarillonTest
 from tb.env.defs import Scatter
 from tb.env.harness.records import Record, RecvDone, RecvRequest, ScatterAnswer
 from tb.env.host.qp import Qp, connect_pair
@@ -27,8 +28,8 @@ _LEAD = 64
 _OK = (0, 0)
 
 
-class RecvLoadTest(PostRateTest):
-    """A test with queue pairs that receive; the harness is the transport."""
+class RecvLoadTest(PostLoad, Load, CarillonTest):
+    """Base of the measurements of receives; the harness is the transport."""
 
     region: Region
 

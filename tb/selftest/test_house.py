@@ -13,6 +13,14 @@ from scripts.house import GENERATED, Wing, problems, table
 
 #: Two lines wanted, three allowed.
 WINGS = (Wing("env", 2, 3, ("tb/env/",), ("tb/env/x/",)), Wing("faults", 2, 3, ("tb/faults/",)))
+#: The base of all tests, and of tests in another file.
+TESTS = {
+    "tb/env/base_test.py": "class CarillonTest(uvm_test): ...",
+    "tb/tests/common/a.py": "from tb.env.base_test import CarillonTest\n"
+    "class Root: ...\nclass Steps(Root): ...\nclass More(Root): ...\nclass Ladder(Steps): ...\n"
+    "class Engine(Steps, More, CarillonTest): ...\nclass High(Ladder, CarillonTest): ...\n",
+}
+DERIVED = "from tb.tests.common.a import {}\nclass Engine(Engine): ...\nclass CTest(Engine): ...\n"
 LONG_PY, LONG_V = "x = 1\n" * 501, "wire x;\n" * 401
 
 
@@ -52,6 +60,23 @@ LONG_PY, LONG_V = "x = 1\n" * 501, "wire x;\n" * 401
         (
             {"tb/tests/cq/test_x.py": "", "tb/a.py": "from tb.tests.cq import test_x"},
             ["tb.a imports tb.tests.cq.test_x"],
+        ),
+        (
+            TESTS
+            | {
+                "tb/tests/cq/test_a.py": "from tb.tests.common import a as x\n"
+                "class B(x.Engine): ...\nclass CTest(B): ...\nclass DTest(CTest): ...\n",
+            },
+            ["tb.tests.cq.test_a.DTest: 4 classes deep, limit 3: DTest < CTest < B < Engine < "],
+        ),
+        (
+            TESTS | {"tb/tests/cq/test_a.py": DERIVED.format("Engine")},
+            [],
+        ),
+        (
+            # A mix-in that derives from another one, and a class of another module by its name.
+            TESTS | {"tb/tests/cq/test_a.py": DERIVED.format("High as Engine")},
+            ["tb.tests.cq.test_a.CTest: 4 classes deep, limit 3: CTest < Engine < High < Ladder <"],
         ),
     ],
 )

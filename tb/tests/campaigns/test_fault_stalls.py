@@ -25,10 +25,10 @@ from tb.env.harness.harness import (
 from tb.env.host.qp import Qp
 from tb.sequences import find
 from tb.tests.common.directed import SLVERR, DirectedTest
+from tb.tests.common.engine import EngineTest
 from tb.tests.common.pairs import PairsTest
 from tb.tests.common.posting import TARGET
 from tb.tests.common.soaking import LONG_SEED
-from tb.tests.common.windowing import WindowTest
 
 BUILD = ["engine"]
 
@@ -238,7 +238,7 @@ class StalledLifeTest(Stalling):
 
 
 @pyuvm.test()
-class FullStallTest(WindowTest, Stalling):
+class FullStallTest(EngineTest, Stalling):
     """Each sink in turn, in a life of its own: what is in front of it is full, and more waits for
     it. Whatever else queue pairs, queues, regions and windows do goes on; after the stall
     everything ends.

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the directed tests share: records kept, states compared, refusals checked in detail."""
+"""What the directed tests share: states compared, refusals checked in detail."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Iterable
 from contextlib import asynccontextmanager
-from typing import Any, TypeVar
+from itertools import chain
+from typing import Any
 
 from models.post.post import Post
+from models.receive.receive_post import RecvPost
 from tb.env.agents.control import CommandError
 from tb.env.base_test import CarillonTest
 from tb.env.defs import CQ_DB, EQE, POST, ArmType, Cause, Cmd, Kind, PageReg, Result
@@ -22,6 +25,9 @@ from tb.env.harness.records import (
 )
 from tb.env.host.cq import Cq, Eq
 from tb.env.host.driver import LogEntry
+from tb.env.host.qp import Qp
+from tb.env.host.recv import ReceiveQueue
+from tb.tests.common.recording import Recording
 
 SLVERR = 2
 M64 = (1 << 64) - 1
@@ -39,28 +45,10 @@ NO_STEP = (
     *(Cause.BAD_QP, Cause.BAD_SRQ, Cause.NO_QP, Cause.NO_SRQ),
 )
 EFFECTS = (MemWrite, Interrupt, WorkBeat, TermRequest, ScatterAnswer)
-R = TypeVar("R")
 
 
-class DirectedTest(CarillonTest):
-    """Keeps all records; offers checks on what happened and on what did not."""
-
-    def connect_checkers(self) -> None:
-        super().connect_checkers()
-        self.seen: list[Record] = []
-        self.env.add_subscriber(self.seen.extend, "records of the test")
-
-    def of(self, kind: type[R], since: int = 0, queue: Cq | Eq | None = None) -> list[R]:
-        """Records of one kind from position ``since`` of all records on; of memory: of a queue."""
-        found: list[R] = [r for r in self.seen[since:] if isinstance(r, kind)]
-        if queue is None:
-            return found
-        axi_id = self.id_of(queue)
-        return [record for record in found if getattr(record, "axi_id", None) == axi_id]
-
-    def id_of(self, queue: Cq | Eq) -> int:
-        """AXI ID of the writes of a queue."""
-        return self.env.mem.id_of(**{"eq" if isinstance(queue, Eq) else "cq": queue.number})
+class Directed(Recording):
+    """Checks on what happened and on what did not."""
 
     @staticmethod
     def event(write: MemWrite) -> dict[str, int]:
@@ -68,14 +56,6 @@ class DirectedTest(CarillonTest):
         lane = (write.strb & -write.strb).bit_length() - 1
         fields = EQE.unpack(write.data >> 8 * lane & (1 << EQE.width) - 1)
         return fields | {"at": write.addr + lane}
-
-    async def happens(self, look: Callable[[], object], within: int, step: int = 10) -> bool:
-        """Waits until this is so, at most so many cycles."""
-        end = self.harness.cycle + within
-        while not look() and self.harness.cycle < end:
-            await self.harness.cycles(step)
-            await self.env.sync()
-        return bool(look())
 
     # -- states ------------------------------------------------------------------------------------
 
@@ -186,17 +166,40 @@ class DirectedTest(CarillonTest):
         assert self.effects(start) == [], what
         assert self.post_steps(start) == self.step_of_refusal(cause, offset, word), what
 
-    # -- setting up --------------------------------------------------------------------------------
+    async def causes(
+        self, queue: Qp | ReceiveQueue, cases: Iterable[tuple[Post | RecvPost, Cause]]
+    ) -> None:
+        """Many posts or receive posts to a queue that are refused, with these causes: answers,
+        steps, counters, log, no effect.
+        """
+        cases, host = list(cases), self.env.host
+        await self.rest(32)
+        before, mark = await self.states(), self.mark
+        await host.read_log()
+        old = await host.counters()
+        sends = isinstance(cases[0][0], Post)
+        offset = PageReg.SEND if sends else queue.portal
+        write: Any = queue.queue if isinstance(queue, Qp) and sends else queue.queue_recv
+        answers = [write(post) for post, _ in cases]
+        for (post, cause), answer in zip(cases, answers, strict=True):
+            got = await answer
+            assert got == (SLVERR, cause), f"{post}: {got}, expected {cause.name}"
+        await self.rest(32)
+        counters = await host.counters()
+        moved = Counter({name: counters[name] - old[name] for name in counters})
+        lost = moved.pop("LOG_LOST")
+        wanted = Counter(f"CAUSE{int(cause)}" for _, cause in cases)
+        assert +moved == wanted + Counter(DB_REFUSED=len(cases)), +moved
+        assert self.effects(mark) == []
+        lines = [(cause, post.encode()) for post, cause in cases]
+        steps = [self.step_of_refusal(cause, offset, line) for cause, line in lines]
+        assert self.post_steps(mark) == [*chain(*steps)]
+        log = [self.log_of_refusal(cause, queue.page, line, offset) for cause, line in lines]
+        # The newest ones may have found no room.
+        assert await host.read_log() == log[: len(cases) - lost]
+        assert await self.states() == before
 
-    async def queue(self, page: int = 0, **options: Any) -> Cq:
-        """A CQ without reservation (unless asked for), with an EQ of its page."""
-        host = self.env.host
-        eq = next((eq for eq in host.eqs.values() if eq.page == page), None)
-        if eq is None:
-            eq = await host.create_eq(page=page, log2=min(4, self.config.max_log2))
-        options.setdefault("reservation", False)
-        options.setdefault("log2", min(4, self.config.max_log2))
-        return await host.create_cq(eq=eq, **options)
+    # -- setting up --------------------------------------------------------------------------------
 
     async def queues(self, count: int, eq: Eq, **options: Any) -> list[Cq]:
         """Several CQs of one EQ."""
@@ -240,3 +243,7 @@ class DirectedTest(CarillonTest):
     async def result(self, code: int, *args: int) -> Result:
         """Result of a raw command."""
         return Result((await self.env.host.command(code, *args)).result)
+
+
+class DirectedTest(Directed, CarillonTest):
+    """Base of the directed tests that need these steps alone."""

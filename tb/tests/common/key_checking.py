@@ -8,7 +8,7 @@ from itertools import product
 
 from tb.env.defs import CheckKind, Verdict
 from tb.env.host.qp import Qp
-from tb.tests.common.windowing import GRANTED, WindowTest
+from tb.tests.common.engine import GRANTED, EngineTest
 
 TOP = 1 << 64
 KINDS = tuple(CheckKind)
@@ -27,7 +27,7 @@ def edges(base: int, length: int) -> Iterator[tuple[int, int, bool]]:
             yield start, nbytes, base <= start and start + nbytes <= end
 
 
-class CheckTest(WindowTest):
+class CheckTest(EngineTest):
     allow = ("no_doorbells",)
 
     async def ranges(self, qp: Qp, key: int, base: int, length: int) -> None:

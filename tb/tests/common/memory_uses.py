@@ -13,11 +13,11 @@ from tb.env.defs import Cause, CheckKind, Opcode
 from tb.env.host.qp import Qp
 from tb.env.host.recv import ReceiveQueue
 from tb.env.host.regions import Region
+from tb.tests.common.engine import ALL, GRANTED, EngineTest
 from tb.tests.common.memory_words import MemoryWords
 from tb.tests.common.posting import CANCELED, FAILED, OK
-from tb.tests.common.taking import TAKEN
+from tb.tests.common.receiving import TAKEN
 from tb.tests.common.upsetting import UpsetsTest
-from tb.tests.common.windowing import ALL, GRANTED, WindowTest
 
 Action = Callable[[], Awaitable[None]]
 
@@ -37,7 +37,7 @@ USES: Final = {
 }
 
 
-class MemoryUser(WindowTest, UpsetsTest):
+class MemoryUser(EngineTest, UpsetsTest):
     """Objects of every kind, and actions on them."""
 
     async def start(self) -> None:

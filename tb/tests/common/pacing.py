@@ -9,14 +9,14 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from tb.env.harness.records import Record
-from tb.tests.common.directed import DirectedTest
+from tb.tests.common.recording import Recording
 
 R = TypeVar("R", bound=Record)
 #: Cycles from setting a stream up to its first item.
 LEAD = 100
 
 
-class PaceTest(DirectedTest):
+class Pacing(Recording):
     """Ways through an idle engine (:meth:`note`, :meth:`demand_ways`), and streams
     (:meth:`in_a_row`).
     """

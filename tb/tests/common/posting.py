@@ -7,11 +7,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from itertools import chain
 from typing import Any
 
 from models.post.post import Post, Segment
-from models.receive.receive_post import RecvPost
 from models.verbs import VERBS
 from tb.env.defs import (
     POST,
@@ -21,14 +19,12 @@ from tb.env.defs import (
     Cmd,
     CqeStatus,
     Opcode,
-    PageReg,
     QpState,
     TraceOp,
 )
 from tb.env.harness.records import TermRequest, Trace, WorkBeat
 from tb.env.host.qp import Qp
-from tb.env.host.recv import ReceiveQueue
-from tb.tests.common.directed import SLVERR, DirectedTest
+from tb.tests.common.recording import Recording
 
 TARGET = Segment(0x1234_0000, 0, 0xBEEF)
 OK = CqeStatus.SUCCESS
@@ -36,7 +32,7 @@ CANCELED = CqeStatus.CANCELED
 FAILED = CqeStatus.TRANSPORT_ERROR
 
 
-class PostingTest(DirectedTest):
+class Posting(Recording):
     """``manual``: the test reports by itself (:meth:`report`)."""
 
     manual = True
@@ -67,7 +63,8 @@ class PostingTest(DirectedTest):
 
     async def reconnect(self, qp: Qp) -> None:
         """A fresh connection; nothing may be outstanding."""
-        assert await self.result(Cmd.SET_QP_STATE, qp.number, QpState.IDLE) == 0
+        answer = await self.env.host.command(Cmd.SET_QP_STATE, qp.number, QpState.IDLE)
+        assert answer.result == 0, answer
         await qp.connect(qp.number ^ 1)
 
     async def remove(self, *qps: Qp) -> None:
@@ -107,11 +104,6 @@ class PostingTest(DirectedTest):
             assert (await answer) == (0, Cause.NONE)
         return posts
 
-    @property
-    def mask(self) -> int:
-        """Of post indices and tags."""
-        return (1 << self.config.idx_w) - 1
-
     # -- the transport -----------------------------------------------------------------------------
 
     def report(self, qp: Qp, *statuses: int, at: int | None = None) -> None:
@@ -134,15 +126,6 @@ class PostingTest(DirectedTest):
             await self.done(qp, await self.accept(qp, [self.write_post(qp, **fields)]))
 
     # -- demands -----------------------------------------------------------------------------------
-
-    @property
-    def mark(self) -> int:
-        """This moment, for :meth:`beats`; call ``rest`` before."""
-        return len(self.seen)
-
-    async def rest(self, quiet: int = 64) -> None:
-        """Waits until nothing happens any more."""
-        await self.env.drain(quiet)
 
     def beats(self, qp: Qp, since: int = 0) -> list[WorkBeat]:
         """Work beats of one QP."""
@@ -206,36 +189,3 @@ class PostingTest(DirectedTest):
     def steps(self, qp: Qp, op: TraceOp, since: int = 0) -> list[Trace]:
         """Steps of a QP."""
         return [t for t in self.of(Trace, since) if t.op == op and t.cq == qp.number]
-
-    async def causes(
-        self, queue: Qp | ReceiveQueue, cases: Iterable[tuple[Post | RecvPost, Cause]]
-    ) -> None:
-        """Many posts or receive posts to a queue that are refused, with these causes: answers,
-        steps, counters, log, no effect.
-        """
-        cases, host = list(cases), self.env.host
-        await self.rest(32)
-        before, mark = await self.states(), self.mark
-        await host.read_log()
-        old = await host.counters()
-        sends = isinstance(cases[0][0], Post)
-        offset = PageReg.SEND if sends else queue.portal
-        write: Any = queue.queue if isinstance(queue, Qp) and sends else queue.queue_recv
-        answers = [write(post) for post, _ in cases]
-        for (post, cause), answer in zip(cases, answers, strict=True):
-            got = await answer
-            assert got == (SLVERR, cause), f"{post}: {got}, expected {cause.name}"
-        await self.rest(32)
-        counters = await host.counters()
-        moved = Counter({name: counters[name] - old[name] for name in counters})
-        lost = moved.pop("LOG_LOST")
-        wanted = Counter(f"CAUSE{int(cause)}" for _, cause in cases)
-        assert +moved == wanted + Counter(DB_REFUSED=len(cases)), +moved
-        assert self.effects(mark) == []
-        lines = [(cause, post.encode()) for post, cause in cases]
-        steps = [self.step_of_refusal(cause, offset, line) for cause, line in lines]
-        assert self.post_steps(mark) == [*chain(*steps)]
-        log = [self.log_of_refusal(cause, queue.page, line, offset) for cause, line in lines]
-        # The newest ones may have found no room.
-        assert await host.read_log() == log[: len(cases) - lost]
-        assert await self.states() == before

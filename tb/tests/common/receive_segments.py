@@ -8,12 +8,12 @@ from collections.abc import Iterable
 from models.post.post import Segment
 from tb.env.defs import Cause
 from tb.env.host.recv import ReceiveQueue
-from tb.tests.common.taking import TakingTest
+from tb.tests.common.engine import EngineTest
 
 ZONE = 0xA5C3
 
 
-class SegmentTest(TakingTest):
+class SegmentTest(EngineTest):
     async def setup(self, zone: int = ZONE) -> None:
         """Queues on which a post with legal segments is refused after the checks of segments: a QP
         in ERROR, and a full SRQ.

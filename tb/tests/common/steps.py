@@ -18,9 +18,10 @@ from typing import Any, Final
 from cocotb.triggers import Lock, gather
 
 from tb.env.agents.completion import Cpl
+from tb.env.base_test import CarillonTest
 from tb.env.defs import CQ_DB, ArmType, Cause, CqeType, CqStatus, PageReg
 from tb.env.host.cq import Cq, Eq
-from tb.tests.common.directed import DirectedTest
+from tb.tests.common.directed import Directed
 
 ANY: Final = ArmType.ANY
 ERRORS: Final = ArmType.ERRORS
@@ -89,7 +90,7 @@ class Consumer:
 
     def index(self, number: int | None = None) -> int:
         """The index of an entry number, default: after what was polled."""
-        return (self.polled if number is None else number) & self.test.index_mask
+        return (self.polled if number is None else number) & self.test.mask
 
     # -- steps -------------------------------------------------------------------------------------
 
@@ -200,7 +201,7 @@ class Consumer:
         await self.poll()
 
 
-class StepTest(DirectedTest):
+class StepTest(Directed, CarillonTest):
     """Creates consumers on one event queue, and compares the number of callbacks of the whole
     test.
     """
@@ -213,11 +214,6 @@ class StepTest(DirectedTest):
         self.consumers: list[Consumer] = []
         self._eq: Eq | None = None
         self._creating = Lock()
-
-    @property
-    def index_mask(self) -> int:
-        """All bits of an index."""
-        return (1 << self.config.idx_w) - 1
 
     async def consumer(
         self, name: str = "", *, eq: Eq | None = None, log2: int = 3, **options: Any

@@ -7,13 +7,14 @@ import pyuvm
 
 from tb.env.defs import TraceOp
 from tb.env.harness.records import Trace
-from tb.tests.common.taking import TAKEN, TakingTest, Want
+from tb.tests.common.engine import EngineTest
+from tb.tests.common.receiving import TAKEN, Want
 
 BUILD = ["engine", "engine_small"]
 
 
 @pyuvm.test()
-class LastTakeCreditTest(TakingTest):
+class LastTakeCreditTest(EngineTest):
     """Messages take buffers of an SRQ with the last credits of their CQ in the very cycles in which
     posts are accepted on another: what the other is granted is none of theirs.
     """

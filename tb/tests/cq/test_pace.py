@@ -22,7 +22,8 @@ from tb.env.harness.records import (
     Trace,
 )
 from tb.env.host.cq import Cq
-from tb.tests.common.pacing import LEAD, PaceTest
+from tb.tests.common.directed import DirectedTest
+from tb.tests.common.pacing import LEAD, Pacing
 
 SAMPLES = 12
 #: Queues whose callbacks wait for moderation at a time.
@@ -31,7 +32,7 @@ INTERVAL = (0xFFFF, 2)  # entries: not in use; units
 
 
 @pyuvm.test()
-class CompletionWayTest(PaceTest):
+class CompletionWayTest(Pacing, DirectedTest):
     """A completion to its entry at the memory port, the response to the event entry, the event's
     response to the interrupt; an arm of a new entry to its event entry; answers. Class: a stage
     more, or a bypass that is never taken.
@@ -40,14 +41,14 @@ class CompletionWayTest(PaceTest):
     async def scenario(self) -> None:
         cqs = [await self.queue(n % 2, reservation=True) for n in range(SAMPLES)]
         for number, cq in enumerate(cqs):
-            await self.rest(number)
+            await self.idle(number)
             await self.credit(cq)
             await self.completion(cq)
-            await self.rest(number)
+            await self.idle(number)
             await self.arm(cq)
         self.demand_ways(credit=7, answer=9, entry=8, event=9, interrupt=5, arm=9)
 
-    async def rest(self, number: int) -> None:
+    async def idle(self, number: int) -> None:
         """Idle, and in another phase of whatever goes round."""
         await self.env.drain(16)
         await self.harness.cycles(number % 7)
@@ -90,7 +91,7 @@ class CompletionWayTest(PaceTest):
 
 
 @pyuvm.test()
-class JoinedTest(PaceTest):
+class JoinedTest(Pacing, DirectedTest):
     """Neighbours in one line that come one after the other: while the way is blocked the lower one
     is kept back and its neighbour joins it in one beat, and a pair that begins in an upper half
     leaves its second for the next one; on a free way nobody waits for a neighbour.
@@ -161,7 +162,7 @@ class JoinedTest(PaceTest):
 
 
 @pyuvm.test()
-class LooksTest(PaceTest):
+class LooksTest(Pacing, DirectedTest):
     """CQ-21: callbacks whose interval has passed at one time are released in the order of their
     queues' numbers, round and round, each within its time. Class: a look asked for twice, queues
     looked at in another order.

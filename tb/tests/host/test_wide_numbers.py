@@ -9,9 +9,9 @@ from __future__ import annotations
 import pyuvm
 
 from tb.env.defs import Cmd, QpState, Result
+from tb.tests.common.engine import EngineTest
 from tb.tests.common.posting import CANCELED, OK
-from tb.tests.common.taking import LENGTH, TakingTest, Want
-from tb.tests.common.windowing import WindowTest
+from tb.tests.common.receiving import LENGTH, Want
 
 BUILD = ["engine", "engine_small", "engine_deep"]
 
@@ -20,7 +20,7 @@ _LIVES = 16
 
 
 @pyuvm.test()
-class EveryQueueTest(TakingTest):
+class EveryQueueTest(EngineTest):
     """CQ-17, DF-01, SRQ-02: each CQ is the send CQ of a QP and the receive CQ of another, which
     receives from a queue of its own or from an SRQ. Queries say what was set, work names the peer,
     entries come to the CQ that was named, and arguments that a command does not have do not matter.
@@ -75,7 +75,7 @@ class EveryQueueTest(TakingTest):
 
 
 @pyuvm.test()
-class EveryConnectionEndsTest(TakingTest):
+class EveryConnectionEndsTest(EngineTest):
     """DF-15: all connections end while the transport takes no terminate request: each request
     waits, and comes in the order of the ends. What was held is canceled meanwhile.
     """
@@ -98,7 +98,7 @@ class EveryConnectionEndsTest(TakingTest):
 
 
 @pyuvm.test()
-class EveryKeyTest(WindowTest):
+class EveryKeyTest(EngineTest):
     """MW-03, MW-05, MW-11: every region and every window is valid on one QP, which can not be
     destroyed before the last of them is invalidated.
     """

@@ -15,9 +15,7 @@ from tb.env.harness.records import AccessCheck, AccessVerdict
 from tb.env.host.driver import LogEntry
 from tb.env.host.qp import Qp
 from tb.env.host.regions import next_key
-from tb.tests.common.key_checking import BAD_RANGE, KINDS, NO_RIGHT, TOP, WRONG_QP, CheckTest
-from tb.tests.common.posting import CANCELED
-from tb.tests.common.windowing import (
+from tb.tests.common.engine import (
     ALL,
     BAD_KEY,
     GENERATION,
@@ -29,6 +27,8 @@ from tb.tests.common.windowing import (
     WINDOW,
     WRITE,
 )
+from tb.tests.common.key_checking import BAD_RANGE, KINDS, NO_RIGHT, TOP, WRONG_QP, CheckTest
+from tb.tests.common.posting import CANCELED
 
 BUILD = ["engine", "engine_small"]
 

@@ -12,9 +12,7 @@ import pyuvm
 from tb.env.defs import Cause, Cmd, Opcode, Result, Right
 from tb.env.host.qp import Qp
 from tb.env.host.regions import KeyStatus, MemoryWindow, Region
-from tb.tests.common.posting import OK
-from tb.tests.common.taking import TAKEN
-from tb.tests.common.windowing import (
+from tb.tests.common.engine import (
     BAD_KEY,
     BAD_MEMORY,
     BAD_TOKEN,
@@ -24,12 +22,14 @@ from tb.tests.common.windowing import (
     READ,
     WINDOW,
     WRITE,
+    EngineTest,
     Keyed,
-    WindowTest,
     bad_token,
     received,
     segment,
 )
+from tb.tests.common.posting import OK
+from tb.tests.common.receiving import TAKEN
 
 BUILD = ["engine", "engine_small"]
 
@@ -38,7 +38,7 @@ OFFSETS = range(-14, 26)
 
 
 @pyuvm.test()
-class OldKeysTest(WindowTest):
+class OldKeysTest(EngineTest):
     """Keys of regions by REGISTER_MR, ALLOC_MR and FastRegister, after each way to end (MW-11);
     keys of windows after invalidation by a request and by a peer, after CLOSE_MW, and of the window
     that has its number next.
@@ -113,7 +113,7 @@ class OldKeysTest(WindowTest):
 
 
 @pyuvm.test()
-class NextKeyTest(WindowTest):
+class NextKeyTest(EngineTest):
     """MW-10: two messages in consecutive cycles invalidate two keys: both do, whatever their
     numbers, a region's or a window's; of two that invalidate the same key the second one fails,
     some cycles later, too.
@@ -151,7 +151,7 @@ class NextKeyTest(WindowTest):
 
 
 @pyuvm.test()
-class CommandsTest(WindowTest):
+class CommandsTest(EngineTest):
     """Every command of keys with every result, and pairs for their order. A window is created
     invalid, bound to nothing (MW-01), in a zone of its own.
     """
@@ -196,7 +196,7 @@ class CommandsTest(WindowTest):
 
 
 @pyuvm.test()
-class BusyTest(WindowTest):
+class BusyTest(EngineTest):
     """MW-11: a region of each kind, to which every window that there is gets bound, is not
     deregistered; the number of windows is shown; it goes as soon as the last one is invalid or
     closed. A window that is closed when it is invalid is bound to nothing.
@@ -241,7 +241,7 @@ class BusyTest(WindowTest):
 
 
 @pyuvm.test()
-class ResetWithKeysTest(WindowTest):
+class ResetWithKeysTest(EngineTest):
     """MW-03, MW-11: windows are bound, each to another region and valid on another queue pair; a
     reset later each queue pair and each region that is made again can go at once.
     """
@@ -275,7 +275,7 @@ class ResetWithKeysTest(WindowTest):
 
 
 @pyuvm.test()
-class DestroyedTest(WindowTest):
+class DestroyedTest(EngineTest):
     """At no offset is anything valid on a queue pair that does not exist: Bind and FastRegister
     around DESTROY_QP; then a silent Bind, while the steps of DESTROY_QP
     have to wait for failing ones of all other QPs, in consecutive cycles.

@@ -13,7 +13,7 @@ from models.post.post import Post, Segment
 from tb.env.defs import Opcode, PostFlag, Right
 from tb.env.host.qp import Qp
 from tb.env.host.regions import next_key
-from tb.tests.common.windowing import (
+from tb.tests.common.engine import (
     ALL,
     ALREADY_VALID,
     BAD_MEMORY,
@@ -24,8 +24,8 @@ from tb.tests.common.windowing import (
     REMOTE,
     WINDOW,
     ZONE,
+    EngineTest,
     Keyed,
-    WindowTest,
     segment,
 )
 
@@ -41,7 +41,7 @@ def aliases(name: str, key: int, most: int) -> list[tuple[str, int]]:
     return [(f"alias of a {name}, bit {bit}", key | 1 << bit) for bit in bits]
 
 
-class RequestTest(WindowTest):
+class RequestTest(EngineTest):
     #: Nothing of these may change.
     watched: tuple[Keyed, ...] = ()
 

@@ -14,9 +14,9 @@ from models.post.post import Segment
 from tb.env.defs import Cause
 from tb.env.host.qp import Qp
 from tb.env.host.regions import Region
+from tb.tests.common.engine import GRANTED
 from tb.tests.common.key_checking import BAD_RANGE, KINDS, CheckTest
 from tb.tests.common.receive_segments import ZONE, SegmentTest
-from tb.tests.common.windowing import GRANTED
 
 BUILD = ["engine_small"]
 

@@ -14,17 +14,17 @@ from models.post.post import Post, Segment
 from models.verbs import VERBS
 from tb.env.defs import POST, TRC_BIND, WORK_USER, Opcode, QpState, Right, TraceOp
 from tb.env.harness.harness import Channel
-from tb.tests.common.posting import CANCELED, FAILED, OK
-from tb.tests.common.windowing import (
+from tb.tests.common.engine import (
     ALL,
     GRANTED,
     INVALID_TOKEN,
     OTHER_ZONE,
     READ,
     ZONE,
+    EngineTest,
     Keyed,
-    WindowTest,
 )
+from tb.tests.common.posting import CANCELED, FAILED, OK
 
 BUILD = ["engine", "engine_small"]
 
@@ -35,7 +35,7 @@ LOCAL_OPS = tuple(BY_OPCODE.values())
 BY_READ = 1 << 9
 
 
-class OrderTest(WindowTest):
+class OrderTest(EngineTest):
     async def set_up(self) -> None:
         self.qp_ = await self.guarded()
         self.target = await self.memory(256)
@@ -209,7 +209,7 @@ class HeldReadInvalidateTest(OrderTest):
 
 
 @pyuvm.test()
-class UnguardedTest(WindowTest):
+class UnguardedTest(EngineTest):
     """A QP that is not guarded: its local requests succeed whatever they name, and whatever failed
     on another QP, and change nothing; its Reads invalidate nothing.
     """

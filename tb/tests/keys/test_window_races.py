@@ -25,20 +25,20 @@ from tb.env.defs import (
 from tb.env.harness.records import AccessCheck, ScatterAnswer, Trace
 from tb.env.host.qp import Qp
 from tb.env.host.regions import MemoryWindow, Region
-from tb.tests.common.posting import CANCELED
-from tb.tests.common.taking import REFUSED, TAKEN, canceled
-from tb.tests.common.windowing import (
+from tb.tests.common.engine import (
     BAD_KEY,
     BAD_MEMORY,
     BAD_TOKEN,
     GRANTED,
     INVALID_TOKEN,
     READ,
+    EngineTest,
     Keyed,
-    WindowTest,
     bad_token,
     received,
 )
+from tb.tests.common.posting import CANCELED
+from tb.tests.common.receiving import REFUSED, TAKEN, canceled
 
 BUILD = ["engine", "engine_small", "engine_least"]
 
@@ -48,7 +48,7 @@ LOCAL, PEER, BY_READ, COMMAND = "a request", "the peer", "a Read", "a command"
 AROUND = 40
 
 
-class RaceTest(WindowTest):
+class RaceTest(EngineTest):
     async def set_up(self) -> None:
         """One QP with a queue for each direction."""
         recv_cq = await self.queue(reservation=True)

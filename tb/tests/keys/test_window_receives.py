@@ -27,8 +27,20 @@ from tb.env.defs import (
 from tb.env.host.driver import LogEntry
 from tb.env.host.recv import ReceiveQueue
 from tb.env.host.regions import next_key
+from tb.tests.common.engine import (
+    BAD_KEY,
+    BAD_TOKEN,
+    GENERATION,
+    INVALID_TOKEN,
+    READ,
+    WINDOW,
+    ZONE,
+    EngineTest,
+    received,
+    result_of,
+)
 from tb.tests.common.posting import FAILED
-from tb.tests.common.taking import (
+from tb.tests.common.receiving import (
     LENGTH_ERROR,
     NOT_READY,
     REFUSED,
@@ -37,18 +49,6 @@ from tb.tests.common.taking import (
     Want,
     canceled,
 )
-from tb.tests.common.windowing import (
-    BAD_KEY,
-    BAD_TOKEN,
-    GENERATION,
-    INVALID_TOKEN,
-    READ,
-    WINDOW,
-    ZONE,
-    WindowTest,
-    received,
-    result_of,
-)
 
 BUILD = ["engine", "engine_small"]
 
@@ -56,7 +56,7 @@ SOLICITED = 1
 CONTEXT = 0xFEDC_BA98_7654_3210
 
 
-class InvalidatingTest(WindowTest):
+class InvalidatingTest(EngineTest):
     """One QP, of NetworkDirect 1 or not, with a receive CQ of its own, a region and a window."""
 
     async def set_up(

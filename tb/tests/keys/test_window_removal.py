@@ -27,17 +27,9 @@ from tb.env.defs import (
 )
 from tb.env.host.qp import Qp
 from tb.env.host.regions import Region
+from tb.tests.common.engine import BAD_KEY, BAD_TOKEN, GENERATION, GRANTED, READ, ZONE, EngineTest
 from tb.tests.common.posting import CANCELED, FAILED, OK
-from tb.tests.common.taking import REFUSED, TAKEN
-from tb.tests.common.windowing import (
-    BAD_KEY,
-    BAD_TOKEN,
-    GENERATION,
-    GRANTED,
-    READ,
-    ZONE,
-    WindowTest,
-)
+from tb.tests.common.receiving import REFUSED, TAKEN
 
 BUILD = ["engine", "engine_small"]
 
@@ -51,7 +43,7 @@ REFUSED_COMMANDS = (
 REMOVED = Cause.DEVICE_REMOVED
 
 
-class RemovalTest(WindowTest):
+class RemovalTest(EngineTest):
     async def remove_device(self) -> None:
         await self.env.host.remove_device()
         await self.rest(32)

@@ -14,9 +14,9 @@ from tb.env.defs import Cmd, Opcode, QpState, Result, TraceOp
 from tb.env.harness.records import WorkBeat
 from tb.env.host.qp import Qp
 from tb.env.host.regions import MemoryWindow, Region
+from tb.tests.common.engine import GENERATION, INVALID_TOKEN, EngineTest
 from tb.tests.common.posting import FAILED
-from tb.tests.common.taking import LENGTH_ERROR, TOO_LONG, Want
-from tb.tests.common.windowing import GENERATION, INVALID_TOKEN, WindowTest
+from tb.tests.common.receiving import LENGTH_ERROR, TOO_LONG, Want
 
 BUILD = ["engine", "engine_small", "engine_deep"]
 
@@ -39,7 +39,7 @@ def batch(qp: Qp, window: MemoryWindow, region: Region, depth: int) -> list[Post
 
 
 @pyuvm.test()
-class LocalTurnsTest(WindowTest):
+class LocalTurnsTest(EngineTest):
     """All QPs but one have a batch of Binds and Invalidates; the other one posts a Write: at most
     (NUM_QP + 4) * (BURST + 4) beats taken or idle cycles (posting.md) until its turn, the execution
     of requests aside (windows.md).
@@ -76,7 +76,7 @@ class LocalTurnsTest(WindowTest):
 
 
 @pyuvm.test()
-class CommandTurnTest(WindowTest):
+class CommandTurnTest(EngineTest):
     """A command with requests that the engine executes itself and Reads that invalidate, all of
     which ask for their key steps as soon as they can: it waits for one of each (ISO-04).
     """
@@ -112,7 +112,7 @@ class CommandTurnTest(WindowTest):
 
 
 @pyuvm.test()
-class FailuresMeetTest(WindowTest):
+class FailuresMeetTest(EngineTest):
     """DF-15, SRQ-18, SRQ-19: something of one QP fails in each cycle around a failure of another
     one: both connections end, each once, and all completes. A receive fails with any status that is
     no success. Class: of two failures in one cycle one is lost.

@@ -33,25 +33,29 @@ PASSED = (24, 30, 42, 51, 60)
 ROUNDS = 40
 
 
-class MemoriesBase(MemoryUser):
-    """``memories``: whose bits turn over. Words are lost by check bits: their data stay right, so
-    that the scoreboard judges all that the engine does with them.
+async def check_memories(test: MemoryUser, memories: Sequence[int]) -> None:
+    """The scenario of a test: bits of these memories turn over."""
+    await test.start()
+    check = MemoryCheck(test)
+    for memory in memories:
+        await check.check(memory)
+    await test.finish()
+
+
+class MemoryCheck:
+    """Bits of a memory turn over. Words are lost by check bits: their data stay right, so that the
+    scoreboard judges all that the engine does with them.
     """
 
-    memories: Sequence[int]
-
-    async def scenario(self) -> None:
-        await self.start()
+    def __init__(self, test: MemoryUser) -> None:
+        self.test, self.words, self.upsets, self.values = test, test.words, test.upsets, test.values
         words = self.words
         places = [(n, lane) for n in range(len(words.widths)) for lane in words.lanes(n)]
         wide = [place for place in places if words.data_bits(*place) == LANE]
         # Lanes of full width have one code: together they turn over each of its columns.
         self.columns = {place: DATA * n for n, place in enumerate(wide)}
-        for memory in self.memories:
-            await self.check_memory(memory)
-        await self.finish()
 
-    async def check_memory(self, memory: int) -> None:
+    async def check(self, memory: int) -> None:
         bits = self.single_bits(memory)
         groups = [bits[at : at + GROUP] for at in range(0, len(bits), GROUP)]
         for _ in range(TRIES):
@@ -83,7 +87,7 @@ class MemoriesBase(MemoryUser):
         upsets = self.upsets
         for _ in range(TRIES):
             before = upsets.corrected[memory]
-            await self.read_words()
+            await self.test.read_words()
             await upsets.collect()
             if upsets.corrected[memory] == before:
                 return True
@@ -99,17 +103,17 @@ class MemoriesBase(MemoryUser):
                 return True
             # At any other place of the ring: a lost word may be read ahead of the post after it.
             for _ in range(self.values.randrange(1, 9)):
-                await self.use_of(memory)()
+                await self.test.use_of(memory)()
         return False
 
     async def told(self, memory: int, *bits: Bits) -> tuple[int, int]:
         """Reports of a memory, corrected (in the log) and lost (in the counter: the log may be
         full), while its words are used and these bits turn over, each in another word.
         """
-        upsets, use = self.upsets, self.use_of(memory)
+        upsets, use = self.upsets, self.test.use_of(memory)
         before = upsets.corrected[memory], (await upsets.counted())[1]
         for first, second in bits:
-            await self.turn_over(memory, first, second)
+            await self.test.turn_over(memory, first, second)
             await use()
         # It may be the next action that reads a word.
         await use()
@@ -118,31 +122,35 @@ class MemoriesBase(MemoryUser):
 
 
 @pyuvm.test()
-class CoreUpsetsTest(MemoriesBase):
+class CoreUpsetsTest(MemoryUser):
     """Mailbox, pages, arm state, completion queues, credits."""
 
-    memories = range(23)
+    async def scenario(self) -> None:
+        await check_memories(self, range(23))
 
 
 @pyuvm.test()
-class PostUpsetsTest(MemoriesBase):
+class PostUpsetsTest(MemoryUser):
     """Posts, their indication, reports and completion, control of queue pairs."""
 
-    memories = range(23, 48)
+    async def scenario(self) -> None:
+        await check_memories(self, range(23, 48))
 
 
 @pyuvm.test()
-class ReceiveUpsetsTest(MemoriesBase):
+class ReceiveUpsetsTest(MemoryUser):
     """Receive posts, messages, reports and completion, control of receives."""
 
-    memories = range(48, 68)
+    async def scenario(self) -> None:
+        await check_memories(self, range(48, 68))
 
 
 @pyuvm.test()
-class KeyUpsetsTest(MemoriesBase):
+class KeyUpsetsTest(MemoryUser):
     """Zones, keys of regions and windows, scatter and gather lists, checks."""
 
-    memories = range(68, 77)
+    async def scenario(self) -> None:
+        await check_memories(self, range(68, 77))
 
 
 @pyuvm.test()

@@ -29,11 +29,11 @@ from tb.env.host.qp import Qp, connect_pair
 from tb.env.host.recv import ReceiveQueue, Srq
 from tb.env.host.regions import MemoryWindow
 from tb.env.scoreboard.scoreboard import Scoreboard
+from tb.tests.common.engine import GRANTED, READ, EngineTest, Keyed
 from tb.tests.common.long_lives import LongLifeTest
 from tb.tests.common.memory_words import MemoryWords, check_bit
-from tb.tests.common.taking import LENGTH, TakingTest, Want, canceled
+from tb.tests.common.receiving import LENGTH, Want, canceled
 from tb.tests.common.upsetting import UpsetsTest
-from tb.tests.common.windowing import GRANTED, READ, Keyed, WindowTest
 
 BUILD = "engine"
 
@@ -176,7 +176,7 @@ class LongReceiveTest(LongLifeTest):
         return cookie
 
 
-class RareTest(TakingTest, UpsetsTest):
+class RareTest(EngineTest, UpsetsTest):
     def number(self, memory: int) -> int:
         """Of a memory that may be counted from the end."""
         return memory if memory > 0 else self.upsets.memories + memory
@@ -252,7 +252,7 @@ class OldIndexTest(RareTest):
 
 
 @pyuvm.test()
-class LastKeyTest(WindowTest, RareTest):
+class LastKeyTest(RareTest):
     """MW-11: a window and a region give keys with every bit of the generation, the last ones
     included, and the region's are good for Binds and buffers; then Bind, FastRegister and the
     commands that create fail with NO_KEYS.

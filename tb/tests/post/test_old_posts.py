@@ -9,8 +9,9 @@ import pyuvm
 
 from tb.env.defs import Opcode, QpState, TraceOp
 from tb.env.host.qp import Qp, connect_pair
+from tb.tests.common.engine import EngineTest
 from tb.tests.common.long_lives import LongLifeTest
-from tb.tests.common.posting import OK, PostingTest
+from tb.tests.common.posting import OK
 
 BUILD = "engine_small"
 
@@ -21,7 +22,7 @@ _FAILING = 0xDEAD_BEEF  # low half of the contexts of requests that fail
 _STATUS = 0x7F  # what is reported of these
 
 
-class AgedTest(PostingTest):
+class AgedTest(EngineTest):
     async def completes(self, qp: Qp, count: int) -> None:
         """So many requests are reported and complete."""
         self.report(qp, *[OK] * count)

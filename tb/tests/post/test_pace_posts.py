@@ -20,8 +20,9 @@ from tb.env.harness.records import (
     WorkBeat,
 )
 from tb.env.host.qp import Qp
-from tb.tests.common.pacing import LEAD, PaceTest
-from tb.tests.common.posting import OK, PostingTest
+from tb.tests.common.engine import EngineTest
+from tb.tests.common.pacing import LEAD, Pacing
+from tb.tests.common.posting import OK
 
 BUILD = ["engine", "engine_small"]
 
@@ -31,7 +32,7 @@ ROUNDS = 6
 FETCHED = 6
 
 
-class PostPaceTest(PaceTest, PostingTest):
+class PostPaceTest(Pacing, EngineTest):
     async def pairs(self) -> list[Qp]:
         """Four QPs, which are all that the smallest engine has, with a CQ each."""
         return [await self.qp() for _ in range(4)]

@@ -10,8 +10,8 @@ import pyuvm
 from tb.env.defs import MR, QP_HOLDS, Cmd, Result
 from tb.env.host.cq import Cq
 from tb.env.host.qp import Qp
+from tb.tests.common.engine import EngineTest
 from tb.tests.common.posting import CANCELED
-from tb.tests.common.taking import TakingTest
 
 BUILD = ["engine"]
 
@@ -27,7 +27,7 @@ def both(bits: int) -> list[int]:
 
 
 @pyuvm.test()
-class PairBitsTest(TakingTest):
+class PairBitsTest(EngineTest):
     """DF-01, DF-09: watermark, age limit, peer, zone and page of a QP: each bit alone, each one
     missing, on the first and the last number; the peer outlives a change of the other two.
     """
@@ -77,7 +77,7 @@ class PairBitsTest(TakingTest):
 
 
 @pyuvm.test()
-class HoldingBitsTest(TakingTest):
+class HoldingBitsTest(EngineTest):
     """DF-02, DF-03: each bit of watermark and age limit counts: with it and the lowest one a
     request is held, and without it it is released at once or in time. Ages that are over before
     one could see it held are left out; where ticks are long none is.
@@ -108,7 +108,7 @@ class HoldingBitsTest(TakingTest):
 
 
 @pyuvm.test()
-class SharedBitsTest(TakingTest):
+class SharedBitsTest(EngineTest):
     """SRQ-12, SRQ-16: zone, vector, page, size and watermark of an SRQ, each bit alone and missing;
     the number of its users from none to all QPs and back, of each SRQ.
     """
@@ -159,7 +159,7 @@ class SharedBitsTest(TakingTest):
 
 
 @pyuvm.test()
-class RegionBitsTest(TakingTest):
+class RegionBitsTest(EngineTest):
     """MW-01: base, length, zone and rights of a region, each bit alone and missing."""
 
     allow = ("no_traffic",)

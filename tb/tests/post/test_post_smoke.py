@@ -15,7 +15,7 @@ from models.verb import Limits
 from models.verbs import VERBS
 from tb.env.defs import Cause, QpState
 from tb.env.host.qp import connect_pair
-from tb.tests.common.posting import PostingTest
+from tb.tests.common.engine import EngineTest
 
 BUILD = ["engine", "engine_small"]
 ICARUS_TESTS = ["PostSmokeTest"]
@@ -25,7 +25,7 @@ FLAGS = 0xFFFF & ~int(PostFlag.DEFER | PostFlag.SILENT_SUCCESS)
 
 
 @pyuvm.test()
-class PostSmokeTest(PostingTest):
+class PostSmokeTest(EngineTest):
     """Each verb from both sides, flush, disconnection, destruction."""
 
     manual = False

@@ -16,7 +16,8 @@ from tb.env.defs import Cause, Cmd, Kind, Opcode, PageReg, PostFlag, QpState, Re
 from tb.env.harness.records import Trace
 from tb.env.host.qp import Qp
 from tb.tests.common.directed import NO_PORTAL
-from tb.tests.common.posting import OK, TARGET, PostingTest
+from tb.tests.common.engine import EngineTest
+from tb.tests.common.posting import OK, TARGET
 
 BUILD = ["engine", "engine_small"]
 
@@ -48,7 +49,7 @@ def lengths_of(verb: Verb) -> tuple[list[list[int]], list[list[int]]]:
 
 
 @pyuvm.test()
-class FieldsTest(PostingTest):
+class FieldsTest(EngineTest):
     """DF-14: every opcode, every flag of every opcode, every number of segments and inline bytes. A
     legal post finds its QP not connected.
     """
@@ -88,7 +89,7 @@ class FieldsTest(PostingTest):
 
 
 @pyuvm.test()
-class LengthTest(PostingTest):
+class LengthTest(EngineTest):
     """Lengths: zero, the largest, one more, sums beyond 32 bits; unused slots do not count."""
 
     async def scenario(self) -> None:
@@ -122,7 +123,7 @@ class LengthTest(PostingTest):
 
 
 @pyuvm.test()
-class PrecedenceTest(PostingTest):
+class PrecedenceTest(EngineTest):
     """DF-14: a post with all faults shows them in their order, as they are mended one by one; each
     with all its traces.
     """
@@ -171,7 +172,7 @@ class PrecedenceTest(PostingTest):
 
 
 @pyuvm.test()
-class TransportInputTest(PostingTest):
+class TransportInputTest(EngineTest):
     """ISO-02, ISO-03: reports and events that are malformed, or for nothing that is there."""
 
     async def scenario(self) -> None:
@@ -243,7 +244,7 @@ class TransportInputTest(PostingTest):
 
 
 @pyuvm.test()
-class CommandInputTest(PostingTest):
+class CommandInputTest(EngineTest):
     """Results of the commands in their order; a CQ that a QP names stays."""
 
     allow = ("no_posts", "no_receives", "no_doorbells")

@@ -17,7 +17,8 @@ from tb.env.harness.harness import Channel
 from tb.env.harness.records import DoorbellResponse
 from tb.env.host.qp import Qp
 from tb.tests.common.directed import SLVERR
-from tb.tests.common.posting import CANCELED, OK, PostingTest
+from tb.tests.common.engine import EngineTest
+from tb.tests.common.posting import CANCELED, OK
 
 BUILD = ["engine_small", "engine"]
 
@@ -28,7 +29,7 @@ EARLIEST = 14
 
 
 @pyuvm.test()
-class FailureOfResourcesTest(PostingTest):
+class FailureOfResourcesTest(EngineTest):
     """DF-04: a post that finds no credit, for another QP of its CQ has the entries, or no place,
     releases what its QP holds, and nothing of the other. Other causes: test_tour_deferral.py.
     """
@@ -66,7 +67,7 @@ class FailureOfResourcesTest(PostingTest):
 
 
 @pyuvm.test()
-class SourceExampleTest(PostingTest):
+class SourceExampleTest(EngineTest):
     """DF-07, the example of the source: a chain of two FastRegister requests and a Send."""
 
     async def scenario(self) -> None:
@@ -106,7 +107,7 @@ class SourceExampleTest(PostingTest):
 
 
 @pyuvm.test()
-class OldestAgeTest(PostingTest):
+class OldestAgeTest(EngineTest):
     """DF-01: age counts from the oldest held request, and neither a stream of posts of other QPs
     nor control steps that take the cycle of the look for old requests put the release off.
     """
@@ -136,7 +137,7 @@ class OldestAgeTest(PostingTest):
 
 
 @pyuvm.test()
-class BatchTest(PostingTest):
+class BatchTest(EngineTest):
     """DF-03, DF-09: batches of every length in front of every index, around twice (small build), of
     requests that differ in everything: no slot and no index has what was there before.
     """
@@ -158,7 +159,7 @@ class BatchTest(PostingTest):
 
 
 @pyuvm.test()
-class StalledRunTest(PostingTest):
+class StalledRunTest(EngineTest):
     """DF-09, ISO-04: what is released while a batch of its QP is stalled on its way out follows it.
     DF-11: a beat that is offered stays offered when its QP leaves CONNECTED, and its request
     completes by its report; the ones behind it are skipped.
@@ -194,7 +195,7 @@ class StalledRunTest(PostingTest):
 
 
 @pyuvm.test()
-class FlushedForGoodTest(PostingTest):
+class FlushedForGoodTest(EngineTest):
     """DF-11: two QPs are flushed one after the other while the work port is taken by a third: what
     either held is never indicated, whoever was flushed last. Every pair of QPs.
     """
@@ -223,7 +224,7 @@ class FlushedForGoodTest(PostingTest):
 
 
 @pyuvm.test()
-class MeetingTest(PostingTest):
+class MeetingTest(EngineTest):
     """DF-12, ISO-04: releases, indications, reports, fences and retirements of two QPs that meet in
     any cycle leave nothing behind.
     """
@@ -261,7 +262,7 @@ class MeetingTest(PostingTest):
 
 
 @pyuvm.test()
-class ResizeUnderPostsTest(PostingTest):
+class ResizeUnderPostsTest(EngineTest):
     """Up and down, to each size, with a result that nobody has read and a request on its way: the
     index of the change is where the next result goes, and no result is lost. Results and credits
     that do not fit: refused, and nothing changes.

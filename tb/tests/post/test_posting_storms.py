@@ -22,9 +22,9 @@ from tb.env.defs import (
 from tb.env.harness.harness import Channel
 from tb.env.harness.records import DoorbellResponse
 from tb.env.host.qp import Qp
+from tb.tests.common.engine import ZONE, EngineTest
 from tb.tests.common.posting import OK
-from tb.tests.common.taking import TAKEN, TakingTest
-from tb.tests.common.windowing import ZONE, WindowTest
+from tb.tests.common.receiving import TAKEN
 
 # Small queues hold too few completions to stall those that come after them.
 BUILD = "engine"
@@ -36,7 +36,7 @@ SOON = 16
 _ROOM = 24
 
 
-class FailingTest(TakingTest):
+class FailingTest(EngineTest):
     async def posts_during(self, victim: Qp, times: range, what: str) -> None:
         """Posts of ``victim`` at these times are answered soon."""
         mark = self.mark
@@ -50,7 +50,7 @@ class FailingTest(TakingTest):
         assert max(waits) <= SOON, f"posts during {what} waited {waits}"
         await self.done(victim, posts)
 
-    async def read(self, qps: list[Qp]) -> None:
+    async def read_results(self, qps: list[Qp]) -> None:
         """What has completed for them."""
         for qp in qps:
             qp.cq.get_cq_results_ex()
@@ -80,7 +80,7 @@ class StandingReportsTest(FailingTest):
             times = range(start + 8, start + 3 * len(qps), 16)
             await self.posts_during(victim, times, f"receive reports {status.name}")
             await sender.cq.wait_results(count)
-            await self.read([sender, *qps])
+            await self.read_results([sender, *qps])
 
 
 @pyuvm.test()
@@ -99,13 +99,13 @@ class EndedRequestsTest(FailingTest):
             for qp in qps:
                 self.report(qp, status, at=start)
             await self.posts_during(victim, range(start + 3, start + 4), f"reports {status.name}")
-            await self.read(qps)
+            await self.read_results(qps)
             for qp in qps:
                 await self.reconnect(qp)
 
 
 @pyuvm.test()
-class TermsKeptTest(TakingTest):
+class TermsKeptTest(EngineTest):
     """Connections end and begin again while the term sink stands still, until CONNECT_QP waits:
     every terminate request is sent, in order.
     """
@@ -136,7 +136,7 @@ class TermsKeptTest(TakingTest):
 
 
 @pyuvm.test()
-class RetireStallTest(TakingTest):
+class RetireStallTest(EngineTest):
     """Memory takes no entry, and after each number of completions of others a QP begins to retire
     what was reported; the rest of its requests is reported, or a local one is executed, while it
     stands still, each in a cycle of its own, and is the last that happens to the QP.
@@ -186,7 +186,7 @@ class RetireStallTest(TakingTest):
 
 
 @pyuvm.test()
-class DispatchStallTest(TakingTest):
+class DispatchStallTest(EngineTest):
     """The transport takes no work, and after each number of requests of others a QP begins to
     indicate its first ones; the rest is posted, or what was held is released, one in a cycle of
     its own, while indication stands still, and is the last that happens to the QP.
@@ -229,7 +229,7 @@ class DispatchStallTest(TakingTest):
 
 
 @pyuvm.test()
-class RequestDuringMessagesTest(WindowTest):
+class RequestDuringMessagesTest(EngineTest):
     """A message that invalidates in every cycle, for many cycles: a local request and a command
     are executed among them (ISO-04).
     """

@@ -15,8 +15,9 @@ import pyuvm
 from tb.env.defs import CONN, Cause, Cmd, QpState, Reg, Result, TraceOp
 from tb.env.harness.records import ConnReport
 from tb.env.host.qp import Qp, QpStatus
-from tb.tests.common.posting import CANCELED, FAILED, OK, PostingTest
-from tb.tests.common.taking import TOO_LONG, TakingTest, Want, canceled
+from tb.tests.common.engine import EngineTest
+from tb.tests.common.posting import CANCELED, FAILED, OK
+from tb.tests.common.receiving import TOO_LONG, Want, canceled
 
 BUILD = ["engine", "engine_small"]
 
@@ -35,7 +36,7 @@ def turns(qps: list[Qp]) -> Iterator[tuple[Qp, Qp | None, int]]:
         yield qps[(n + 1) % len(qps)], qps[n % len(qps)], MEETING[n % len(MEETING)]
 
 
-class EveryQpTest(TakingTest):
+class EveryQpTest(EngineTest):
     """Helpers for as many QPs as there are."""
 
     async def all_qps(self, **options: int) -> list[Qp]:
@@ -136,7 +137,7 @@ class EveryFlushTest(EveryQpTest):
 
 
 @pyuvm.test()
-class QueryDuringEventsTest(TakingTest):
+class QueryDuringEventsTest(EngineTest):
     """A QP is queried during events that change nothing on another one, in each cycle: the query
     tells of the right QP. Class: the outcome of an event's step is taken for that of the command.
     """
@@ -156,7 +157,7 @@ class QueryDuringEventsTest(TakingTest):
 
 
 @pyuvm.test()
-class ConnectAfterFailureTest(TakingTest):
+class ConnectAfterFailureTest(EngineTest):
     """A receive fails around the step of a CONNECT_QP, in each cycle: a failure that is decided
     when that step is due goes first. Class: the command waits only for failures that ask for their
     step already.
@@ -196,7 +197,7 @@ class ConnectAfterFailureTest(TakingTest):
 
 
 @pyuvm.test()
-class OldOutputsTest(PostingTest):
+class OldOutputsTest(EngineTest):
     """ISO-02: what a command of the life before a reset answered is not read after it, not even in
     the cycles in which the first command of its kind starts.
     """

@@ -11,7 +11,8 @@ from tb.env.defs import DONE, Cause, TraceOp
 from tb.env.harness.harness import Channel
 from tb.env.harness.records import DoneReport, Trace
 from tb.env.host.qp import Qp
-from tb.tests.common.posting import OK, PostingTest
+from tb.tests.common.engine import EngineTest
+from tb.tests.common.posting import OK
 
 # Send queues that are deep enough for more than a turn, and for posts and reports in every cycle.
 BUILD = ["engine", "engine_deep"]
@@ -21,7 +22,7 @@ _TURN = 16
 
 
 @pyuvm.test()
-class RetireRunTest(PostingTest):
+class RetireRunTest(EngineTest):
     """ISO-04: of a long run of local requests no more than one turn retires while another QP has
     something to retire.
     """
@@ -52,7 +53,7 @@ class RetireRunTest(PostingTest):
 
 
 @pyuvm.test()
-class EndlessRunTest(PostingTest):
+class EndlessRunTest(EngineTest):
     """ISO-04: a QP posts without end, local requests among remote ones, and its reports come as
     fast as its requests retire; another QP's request retires meanwhile, in its turn.
     """

@@ -18,7 +18,8 @@ from models.verbs import VERBS
 from tb.env.defs import Cause, CqStatus, PostFlag
 from tb.env.host.qp import Qp
 from tb.sequences.bad_posts import OWN_CAUSES, bad_bits
-from tb.tests.common.posting import CANCELED, FAILED, OK, PostingTest
+from tb.tests.common.engine import EngineTest
+from tb.tests.common.posting import CANCELED, FAILED, OK
 
 BUILD = ["engine_small"]
 
@@ -41,7 +42,7 @@ def legal_posts(rng: random.Random, verb: Verb, qp: int) -> list[Post]:
 
 
 @pyuvm.test()
-class RefusedVerbTest(PostingTest):
+class RefusedVerbTest(EngineTest):
     """DF-14: a post of each verb is refused with each cause that its type or its QP has, with and
     without DEFER.
     """
@@ -78,7 +79,7 @@ class RefusedVerbTest(PostingTest):
 
 
 @pyuvm.test()
-class VerbEndsTest(PostingTest):
+class VerbEndsTest(EngineTest):
     """DF-03, DF-12: posts of each verb with all that may differ, and each end of its requests, held
     or not, silent or not.
     """

@@ -12,7 +12,7 @@ from tb.env.defs import Cause, Cmd, CqeStatus, QpState
 from tb.env.harness.harness import Channel
 from tb.env.harness.records import DoorbellResponse, RecvDone
 from tb.env.host.qp import Qp
-from tb.tests.common.taking import TakingTest
+from tb.tests.common.engine import EngineTest
 
 BUILD = ["engine", "engine_small", "engine_deep"]
 
@@ -24,7 +24,7 @@ HELD = 64
 
 
 @pyuvm.test()
-class ReceivePostDuringReportsTest(TakingTest):
+class ReceivePostDuringReportsTest(EngineTest):
     """SRQ-09: SET_QP_STATE, during such reports, holds back receive posts for no longer than
     documented.
     """
@@ -65,7 +65,7 @@ class ReceivePostDuringReportsTest(TakingTest):
 
 
 @pyuvm.test()
-class EndInStallTest(TakingTest):
+class EndInStallTest(EngineTest):
     """ISO-04: while memory takes nothing and completions of receives wait, a failing report that is
     accepted ends its connection, although there is no room for its completion.
     """

@@ -18,16 +18,16 @@ from tb.env.harness.records import (
 )
 from tb.env.host.qp import Qp
 from tb.env.host.recv import ReceiveQueue
-from tb.tests.common.pacing import LEAD, PaceTest
-from tb.tests.common.taking import Want, canceled
-from tb.tests.common.windowing import WindowTest
+from tb.tests.common.engine import EngineTest
+from tb.tests.common.pacing import LEAD, Pacing
+from tb.tests.common.receiving import Want, canceled
 
 BUILD = ["engine", "engine_small"]
 
 ROUNDS = 4
 
 
-class ReceivePaceTest(PaceTest, WindowTest):
+class ReceivePaceTest(Pacing, EngineTest):
     """QPs with queues of their own, or with an SRQ."""
 
     async def receivers(self) -> list[tuple[Qp, ReceiveQueue]]:

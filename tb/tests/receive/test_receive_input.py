@@ -15,7 +15,8 @@ from tb.env.defs import Cause, Kind
 from tb.env.harness.records import Interrupt, MemWrite, TermRequest, Trace
 from tb.env.host.driver import LogEntry
 from tb.env.host.qp import Qp
-from tb.tests.common.taking import REFUSED, TakingTest, Want, canceled
+from tb.tests.common.engine import EngineTest
+from tb.tests.common.receiving import REFUSED, Want, canceled
 
 BUILD = ["engine_small", "engine"]
 
@@ -23,7 +24,7 @@ LEAD = 150  # cycles from setting a trial up to its centre
 RREQ_BAD, RDONE_BAD, UNEXPECTED = Cause.RREQ_BAD, Cause.RDONE_BAD, Cause.RDONE_UNEXPECTED
 
 
-class TransportInputTest(TakingTest):
+class TransportInputTest(EngineTest):
     def bad_requests(self, qp: Qp) -> list[int]:
         """Requests for a QP with one bit that must be 0, and for QPs that there cannot be."""
         good = qp.number | 1 << 32

@@ -10,13 +10,14 @@ from tb.env.defs import QpState, Result, TraceOp
 from tb.env.harness.harness import Channel
 from tb.env.host.qp import Qp
 from tb.env.host.recv import Srq
-from tb.tests.common.taking import TakingTest, Want, canceled
+from tb.tests.common.engine import EngineTest
+from tb.tests.common.receiving import Want, canceled
 
 BUILD = "engine"
 
 
 @pyuvm.test()
-class LateFlushTest(TakingTest):
+class LateFlushTest(EngineTest):
     """A queue pair whose turn to be flushed still waits, for memory stalls, is destroyed and made
     anew: the turn comes in each cycle around the creation and takes nothing of the new life. Its
     old life took from an SRQ, so the end of its own queue is far from where taking stands until the

@@ -17,9 +17,10 @@ from tb.env.defs import Cause, Cmd, CqStatus, PageReg, Result, Right
 from tb.env.host.qp import Qp
 from tb.env.host.recv import ReceiveQueue, Srq, posted
 from tb.env.host.regions import Region
+from tb.tests.common.engine import EngineTest
 from tb.tests.common.posting import OK
 from tb.tests.common.receive_segments import ZONE, SegmentTest
-from tb.tests.common.taking import NOT_READY, TakingTest
+from tb.tests.common.receiving import NOT_READY
 
 BUILD = ["engine", "engine_small"]
 
@@ -70,7 +71,7 @@ SITUATIONS: tuple[tuple[str, ...], ...] = (
 
 
 @pyuvm.test()
-class ReturnCodesTest(TakingTest):
+class ReturnCodesTest(EngineTest):
     """SRQ-15: each fault alone, and every two of them together; nothing else happens: the QP's
     request that is held stays so (DF-10), and leaves receives alone.
     """
@@ -202,7 +203,7 @@ class ReturnCodesTest(TakingTest):
 
 
 @pyuvm.test()
-class FieldsTest(TakingTest):
+class FieldsTest(EngineTest):
     """Each reserved bit, and each number of segments that there cannot be (SRQ-01)."""
 
     allow = ("no_posts", "no_receives")

@@ -13,8 +13,9 @@ import pyuvm
 
 from tb.env.defs import ArmType, RecvFlag
 from tb.env.host.qp import Qp
+from tb.tests.common.engine import EngineTest
 from tb.tests.common.posting import CANCELED, FAILED
-from tb.tests.common.taking import LENGTH, LENGTH_ERROR, TOO_LONG, TakingTest, Want
+from tb.tests.common.receiving import LENGTH, LENGTH_ERROR, TOO_LONG, Want
 
 BUILD = ["engine", "engine_small"]
 
@@ -30,7 +31,7 @@ def satisfies(arm: ArmType | None, flag: RecvFlag, solicited: bool) -> bool:
     return arm is ArmType.SOLICITED and solicited
 
 
-class SignalTest(TakingTest):
+class SignalTest(EngineTest):
     """One QP for each flag."""
 
     async def calls(self, qp: Qp, count: int) -> None:

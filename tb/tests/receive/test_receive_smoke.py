@@ -6,14 +6,14 @@ from __future__ import annotations
 import pyuvm
 
 from tb.env.defs import RecvFlag, Scatter
-from tb.tests.common.posting import PostingTest
+from tb.tests.common.engine import EngineTest
 
 BUILD = ["engine", "engine_small"]
 ICARUS_TESTS = ["SharedQueueSmokeTest"]
 
 
 @pyuvm.test()
-class SharedQueueSmokeTest(PostingTest):
+class SharedQueueSmokeTest(EngineTest):
     """Two QPs take the buffers of one SRQ; watermark, query, accounting."""
 
     async def scenario(self) -> None:

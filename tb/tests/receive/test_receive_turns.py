@@ -13,7 +13,8 @@ import pyuvm
 from tb.env.defs import TraceOp
 from tb.env.harness.records import RecvDone, RecvRequest, ScatterAnswer, Trace
 from tb.env.host.qp import Qp
-from tb.tests.common.taking import NOT_READY, TakingTest, Want, canceled
+from tb.tests.common.engine import EngineTest
+from tb.tests.common.receiving import NOT_READY, Want, canceled
 
 BUILD = ["engine", "engine_small"]
 
@@ -21,7 +22,7 @@ LEAD = 64  # cycles from setting a trial up to its centre
 
 
 @pyuvm.test()
-class SharedPathTest(TakingTest):
+class SharedPathTest(EngineTest):
     """Completions of sends and of receives that are always ready share the path: of either at most
     two go before one of the other, whichever began. Class: one side goes first whenever it can.
     """
@@ -71,7 +72,7 @@ class SharedPathTest(TakingTest):
 
 
 @pyuvm.test()
-class FlushDuringTrafficTest(TakingTest):
+class FlushDuringTrafficTest(EngineTest):
     """Reports in every cycle, good ones and such that are refused, and then requests in every
     cycle, while QPs are flushed, one or many: each waits for one flushed buffer at most, and
     the flushes are over meanwhile. Class: the engine's own reports, the transport's or requests go

@@ -14,7 +14,8 @@ from models.post.post import Segment
 from tb.env.agents.receive import Answer
 from tb.env.host.qp import Qp
 from tb.env.host.recv import ReceiveQueue
-from tb.tests.common.taking import LENGTH_ERROR, TAKEN, TOO_LONG, TakingTest, Want
+from tb.tests.common.engine import EngineTest
+from tb.tests.common.receiving import LENGTH_ERROR, TAKEN, TOO_LONG, Want
 
 BUILD = ["engine", "engine_small"]
 CANARY = 0xC5
@@ -38,13 +39,29 @@ def expected(sizes: Sequence[int], length: int) -> list[int]:
     return filled
 
 
-class ScatterTest(TakingTest):
-    """One buffer at a time, with payload."""
+@pyuvm.test()
+class CornersTest(EngineTest):
+    """Each length on, in front of and after each boundary, of every layout; an SRQ and a queue of
+    its own. Segments without a byte between them, in falling order; a whole region.
+    """
+
+    async def scenario(self) -> None:
+        await self.prepare()
+        rng = self.rng("payload")
+        close = self.lay((8, 16, 16), start=100, gap=0)
+        buffers = [self.lay(sizes) for sizes in LAYOUTS]
+        buffers += [close, close[::-1], [self.painted.segment()]] * 2
+        for turn, segments in enumerate(buffers):
+            ends = [0, *accumulate(segment.length for segment in segments)]
+            lengths = {end + step for end in ends for step in (-1, 0, 1)}
+            lengths |= {(one + two) // 2 for one, two in pairwise(ends)}
+            for n, length in enumerate(sorted(lengths - {-1})):
+                await self.scatter((turn + n) % 2, segments, length, rng.randbytes(length))
 
     async def prepare(self) -> None:
         """An SRQ and a QP that uses it, a QP with a queue of its own, painted memory."""
         self.receiver.fill = True
-        self.memory = await self.env.host.register(1024)
+        self.painted = await self.env.host.register(1024)
         srq, (user,) = await self.shared(1)
         own = await self.own()
         self.places: list[tuple[ReceiveQueue, Qp]] = [(srq, user), (own, own)]
@@ -53,7 +70,7 @@ class ScatterTest(TakingTest):
         """Segments of these sizes, one after the other."""
         segments = []
         for size in sizes:
-            segments.append(self.memory.segment(start, size))
+            segments.append(self.painted.segment(start, size))
             start += size + gap
         return segments
 
@@ -62,7 +79,7 @@ class ScatterTest(TakingTest):
     ) -> Answer:
         """One message into one buffer, and everything that is to be seen of it."""
         queue, qp = self.places[place]
-        self.memory.paint(CANARY)
+        self.painted.paint(CANARY)
         post = queue.make_recv(segments)
         assert await queue.queue_recv(post) == (0, 0)
         answer = await self.receiver.request(qp.number, length, data=data)
@@ -87,38 +104,18 @@ class ScatterTest(TakingTest):
 
     def demand_bytes(self, segments: Sequence[Segment], data: bytes) -> None:
         """The payload stands in front, everything else is as it was."""
-        image = bytearray([CANARY]) * self.memory.length
+        image = bytearray([CANARY]) * self.painted.length
         for segment in segments:
-            at = segment.address - self.memory.base
+            at = segment.address - self.painted.base
             part, data = data[: segment.length], data[segment.length :]
             image[at : at + len(part)] = part
-        assert self.memory.read() == bytes(image)
-        for outside in (-64, self.memory.length):
-            assert self.memory.read(outside, 64) == bytes(64)
+        assert self.painted.read() == bytes(image)
+        for outside in (-64, self.painted.length):
+            assert self.painted.read(outside, 64) == bytes(64)
 
 
 @pyuvm.test()
-class CornersTest(ScatterTest):
-    """Each length on, in front of and after each boundary, of every layout; an SRQ and a queue of
-    its own. Segments without a byte between them, in falling order; a whole region.
-    """
-
-    async def scenario(self) -> None:
-        await self.prepare()
-        rng = self.rng("payload")
-        close = self.lay((8, 16, 16), start=100, gap=0)
-        buffers = [self.lay(sizes) for sizes in LAYOUTS]
-        buffers += [close, close[::-1], [self.memory.segment()]] * 2
-        for turn, segments in enumerate(buffers):
-            ends = [0, *accumulate(segment.length for segment in segments)]
-            lengths = {end + step for end in ends for step in (-1, 0, 1)}
-            lengths |= {(one + two) // 2 for one, two in pairwise(ends)}
-            for n, length in enumerate(sorted(lengths - {-1})):
-                await self.scatter((turn + n) % 2, segments, length, rng.randbytes(length))
-
-
-@pyuvm.test()
-class LargestTest(TakingTest):
+class LargestTest(EngineTest):
     """Segments and messages of up to 0xFFFFFFFF bytes: sums beyond 32 bits."""
 
     #: Sizes of the segments, and lengths of messages.

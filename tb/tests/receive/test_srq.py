@@ -15,8 +15,9 @@ from tb.env.defs import SRQ_DB, ArmType, Cause, Cmd, PageReg, QpState, Result
 from tb.env.harness.harness import Channel
 from tb.env.harness.records import Interrupt
 from tb.env.host.recv import Srq, SrqStatus
+from tb.tests.common.engine import EngineTest
 from tb.tests.common.posting import CANCELED
-from tb.tests.common.taking import NOT_READY, TAKEN, TakingTest, Want, canceled
+from tb.tests.common.receiving import NOT_READY, TAKEN, Want, canceled
 
 BUILD = ["engine", "engine_small"]
 
@@ -25,7 +26,7 @@ REAP = PageReg.SRQ_DB
 
 
 @pyuvm.test()
-class EverySrqTest(TakingTest):
+class EverySrqTest(EngineTest):
     """SRQ-01, SRQ-17: SRQs of all numbers come and go in any order: after each step queries,
     receive posts and QPs that would use it find every number as it was before, but for one, with
     the settings of its creation, whatever a refused one would set (ISO-01, ISO-02).
@@ -76,7 +77,7 @@ class EverySrqTest(TakingTest):
 
 
 @pyuvm.test()
-class ReapTest(TakingTest):
+class ReapTest(EngineTest):
     """SRQ_DB: from the present value up to what has completed; all else is refused with its cause
     and changes nothing.
     """
@@ -169,7 +170,7 @@ class ReapTest(TakingTest):
 
 
 @pyuvm.test()
-class EveryWatermarkTest(TakingTest):
+class EveryWatermarkTest(EngineTest):
     """SRQ-09: the event of each SRQ waits for the interrupt port: the query of this one says so,
     its watermark can not be set, and it can not be destroyed; all others can.
     """
@@ -213,7 +214,7 @@ class EveryWatermarkTest(TakingTest):
 
 
 @pyuvm.test()
-class TurnsWithEqsTest(TakingTest):
+class TurnsWithEqsTest(EngineTest):
     """ISO-04: interrupts of SRQs and of EQs that wait together are sent in turns, whichever of the
     two stands on the port meanwhile.
     """
@@ -260,7 +261,7 @@ class TurnsWithEqsTest(TakingTest):
 
 
 @pyuvm.test()
-class OtherQueueTest(TakingTest):
+class OtherQueueTest(EngineTest):
     """SRQ-16: a QP takes from its own queue down to nothing, by messages and a flush, while an SRQ
     is armed: no event, and nothing of that SRQ moves. Class: the watermark of an SRQ is compared
     with a queue that is not its own. SRQ-12, SRQ-19: a user of an SRQ has no own queue, in no

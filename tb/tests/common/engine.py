@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the directed tests of keys and windows share: guarded queue pairs, requests that change
-keys, checks, messages that invalidate, and demands on what they answer.
+"""The base of the directed tests of the full engine. Its own steps are those of keys and windows:
+guarded queue pairs, requests that change keys, checks, messages that invalidate, and demands on
+what they answer.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from typing import Any
 from models.post.post import Post, Segment
 from tb.env.agents.base import Pending
 from tb.env.agents.receive import Answer
+from tb.env.base_test import CarillonTest
 from tb.env.defs import (
     CheckKind,
     CqeStatus,
@@ -24,9 +26,11 @@ from tb.env.defs import (
 )
 from tb.env.harness.records import Trace
 from tb.env.host.qp import Qp
-from tb.env.host.recv import ReceiveQueue
+from tb.env.host.recv import ReceiveQueue, Srq
 from tb.env.host.regions import MemoryWindow, Region
-from tb.tests.common.taking import TAKEN, TakingTest, Want
+from tb.tests.common.directed import Directed
+from tb.tests.common.posting import Posting
+from tb.tests.common.receiving import TAKEN, Receiving, Want
 
 READ = CheckKind.READ
 WRITE = CheckKind.WRITE
@@ -46,8 +50,24 @@ WINDOW = 1 << 11
 Keyed = MemoryWindow | Region
 
 
-class WindowTest(TakingTest):
-    """The test reports by itself, receives too; requests of keys need no reports."""
+class EngineTest(Directed, Posting, Receiving, CarillonTest):
+    """All steps of posts and receives, and those that need both. The test reports by itself,
+    receives too; requests of keys need no reports.
+    """
+
+    async def own(self, buffers: int = 0, *, depth: int | None = None, **options: Any) -> Qp:
+        """A connected QP with a queue of its own, empty or not."""
+        qp = await self.qp(recv_depth=self.depth if depth is None else depth, **options)
+        if buffers:
+            await self.supply(qp, buffers)
+        return qp
+
+    async def shared(self, users: int, **options: Any) -> tuple[Srq, list[Qp]]:
+        """An SRQ and connected QPs that use it, each with its CQ."""
+        srq = await self.env.host.create_srq(**options)
+        return srq, [await self.qp(srq=srq) for _ in range(users)]
+
+    # -- guarded queue pairs, regions, windows -----------------------------------------------------
 
     async def guarded(self, **options: object) -> Qp:
         """A connected guarded QP of ``ZONE``, with a receive queue of its own."""

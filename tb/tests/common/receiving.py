@@ -21,10 +21,10 @@ from tb.env.defs import TSTATE, Cause, Cmd, CqeStatus, CqeType, Scatter, TraceOp
 from tb.env.harness.records import Command, Record, ScatterAnswer, Trace
 from tb.env.host.cq import Cq
 from tb.env.host.qp import Qp
-from tb.env.host.recv import ReceiveQueue, Srq
+from tb.env.host.recv import ReceiveQueue
 from tb.env.host.regions import Region
 from tb.env.transport.receive import Receiver
-from tb.tests.common.posting import PostingTest
+from tb.tests.common.recording import Recording
 
 TAKEN = Scatter.SCATTER
 NOT_READY = Scatter.NOT_READY
@@ -49,7 +49,7 @@ def canceled(cookies: Iterable[int]) -> list[Want]:
     return [Want(cookie, status=CqeStatus.CANCELED) for cookie in cookies]
 
 
-class TakingTest(PostingTest):
+class Receiving(Recording):
     """The test reports what was taken by itself (:meth:`settle`), unless ``reporting``."""
 
     reporting = False
@@ -101,18 +101,6 @@ class TakingTest(PostingTest):
         parts = [(await self.region()).segment(0, length)] if length else []
         posts = await self.accept_recv(queue, [queue.make_recv(parts) for _ in range(count)])
         return [post.context for post in posts]
-
-    async def own(self, buffers: int = 0, *, depth: int | None = None, **options: Any) -> Qp:
-        """A connected QP with a queue of its own, empty or not."""
-        qp = await self.qp(recv_depth=self.depth if depth is None else depth, **options)
-        if buffers:
-            await self.supply(qp, buffers)
-        return qp
-
-    async def shared(self, users: int, **options: Any) -> tuple[Srq, list[Qp]]:
-        """An SRQ and connected QPs that use it, each with its CQ."""
-        srq = await self.env.host.create_srq(**options)
-        return srq, [await self.qp(srq=srq) for _ in range(users)]
 
     # -- messages ----------------------------------------------------------------------------------
 
