@@ -13,7 +13,7 @@ With ``Params(num_qp=0)`` it is the completion core alone (``cde_cpl_top``).
     nic.create_cq(0)
     nic.arm(0)
     nic.place(0, Cqe(request_context=7))
-    nic.events()                                      # [Eqe(cq=0, status=OK, snap=1)]
+    nic.events()                     # [Eqe(cq=0, status=<CqStatus.OK: 0>, snap=1, type=1)]
 """
 
 from __future__ import annotations
