@@ -31,6 +31,11 @@ class Params:
     num_mr: int = 64
     num_mw: int = 64
 
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if not isinstance(value, int) or value < 0:
+                raise ValueError(f"Params({name}={value!r}): a number from 0 on")
+
     @property
     def max_log2(self) -> int:
         """log2 of the largest ring."""
