@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 
 @dataclass(frozen=True)
@@ -32,9 +32,10 @@ class Params:
     num_mw: int = 64
 
     def __post_init__(self) -> None:
-        for name, value in vars(self).items():
+        for field in fields(self):
+            value = getattr(self, field.name)
             if not isinstance(value, int) or value < 0:
-                raise ValueError(f"Params({name}={value!r}): a number from 0 on")
+                raise ValueError(f"Params({field.name}={value!r}): a number from 0 on")
 
     @property
     def max_log2(self) -> int:

@@ -108,7 +108,7 @@ MUTATIONS: dict[str, list[tuple[Spoil, str]]] = {
         # Also of bits that mean nothing in an object that is not valid.
         (
             step(TraceOp.BIND, "old", 1 << 67, 1),
-            "the state before the step is not that behind the one before it",
+            "the state before the step is not that after the one before it",
         ),
         (
             step(INVALIDATE, "operand", 4, cq=0, operand=4),

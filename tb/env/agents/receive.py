@@ -1,13 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Agents of the receive path of the full engine: receive requests (s_axis_rreq) with their answers
-(m_axis_scatter), receive done reports (s_axis_rdone).
+"""Agents of what a peer asks of the full engine: receive requests (s_axis_rreq) with their answers
+(m_axis_scatter), receive done reports (s_axis_rdone), and checks of remote accesses (s_axis_check)
+with their answers (m_axis_verdict).
 
-What a transport does with them is in tb/env/transport/receive.py.
-
-Agent of the checks of remote accesses of the full engine: s_axis_check with its answers on
-m_axis_verdict.
-
-What a transport does with them is in tb/env/transport/access.py.
+What a transport does with them is in tb/env/transport/receive.py and access.py.
 """
 
 from __future__ import annotations
