@@ -50,7 +50,7 @@ class CarillonTest(uvm_test):
     def check_not_vacuous(self) -> None:
         """Fails a test in which nothing happened. Tests ask for more of their own."""
         assert self.env.records, (
-            "no transfer at any pin: was a sequence made and not run? "
+            "nothing to judge at any pin: was a sequence made and not run? "
             "`await find(...)(self.env).run()`"
         )
 
