@@ -141,7 +141,7 @@ replay: setup-sim ## judge recorded traffic again, without a simulator (FILE)
 list: setup-sim ## list the simulation jobs and the command for each (TEST)
 	@$(RUN) list --test "$$TEST"
 
-defs: setup ## write the files made from hdl/carillon.rdl and models/verbs: headers, tb/env/defs.py, tb/waves/*.flt
+defs: setup ## write the files made from hdl/carillon.rdl and models/verbs, and the file lists; prints their names
 	@.venv/bin/python -m scripts.gen_defs
 	@.venv/bin/python -m scripts.gen_verbs
 	@.venv/bin/python -m scripts.gen_filters

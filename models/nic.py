@@ -13,7 +13,7 @@ With ``Params(num_qp=0)`` it is the completion core alone (``cde_cpl_top``).
     nic.create_cq(0)
     nic.arm(0)
     nic.place(0, Cqe(request_context=7))
-    nic.events()                                      # [Eqe(cq=0, status=OK, snap=1)]
+    nic.events()                     # [Eqe(cq=0, status=<CqStatus.OK: 0>, snap=1, type=1)]
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from models.codes import (
     CommandResult,
     CqStatus,
     Life,
+    LogCause,
     QpState,
 )
 from models.cq.core import CompletionCore
@@ -72,8 +73,8 @@ class HostError(Exception):
 
 
 def _fits(name: str, value: int, count: int) -> None:
-    if not 0 <= value < count:
-        raise HostError(f"{name} {value}: the engine has {count}, from 0 on")
+    if not isinstance(value, int) or not 0 <= value < count:
+        raise HostError(f"{name} {value!r}: the engine has {count}, from 0 on")
 
 
 def _encoded(post: Post | RecvPost) -> int:
@@ -145,6 +146,8 @@ class Nic:
 
     def command(self, code: int, args: Args) -> NicReply:
         """A control command (``code``: 8 bits) with all that follows from it."""
+        if not isinstance(args, Args):
+            raise HostError(f"arguments {args!r}: make_args, make_qp_args and others make them")
         if code in control.USED_BITS:
             reply = self._core_command(Command(code), args)
         elif not self.has_queue_pairs:
@@ -188,6 +191,8 @@ class Nic:
         """A write to the doorbell pages (byte address; 512 bits of the first beat; awsize, strobes,
         awlen) with all that follows from it; the cause that answers it.
         """
+        if not isinstance(data, int):
+            raise HostError(f"data {data!r}: a number of 512 bits, as Post.encode() makes it")
         beat = addr, length, size, strb, data
         result = self._post(*beat) if self.has_queue_pairs else None
         cause = None if result is None else result.cause
@@ -260,7 +265,10 @@ class Nic:
     def disconnected(self, qp: int) -> None:
         """The transport says that a connection has ended."""
         _fits("QP", qp, self.params.num_qp)
-        self._told(self.posting.conn_beat(pack_conn(qp)).step)
+        beat = self.posting.conn_beat(pack_conn(qp))
+        if beat.log is not LogCause.OK:
+            raise HostError(f"refused: QP {qp} does not exist")
+        self._told(beat.step)
         self._settle()
 
     def message(self, request: RecvRequest) -> TakeResult:
@@ -287,7 +295,10 @@ class Nic:
         _fits("QP", qp, self.params.num_qp)
         _fits("tag", tag, 1 << 16)
         _fits("status", status, 256)
-        self._told(self.receive.done_beat(pack_rdone(qp, tag, status)).step)
+        beat = self.receive.done_beat(pack_rdone(qp, tag, status))
+        if beat.log is not LogCause.OK:
+            raise HostError(f"refused: nothing of QP {qp} is outstanding with tag {tag}")
+        self._told(beat.step)
         self._settle()
 
     def check(self, request: CheckRequest) -> CheckResult:
@@ -309,6 +320,7 @@ class Nic:
         reservation: bool = True,
     ) -> None:
         """A completion queue of 2^log2 entries; its event queue is created with the first one."""
+        _fits("CQ", cq, self.params.num_cq)
         if eq >= self.params.num_eq or not self.core.eqs[eq].exists:
             args = make_args(eq, base=_EQ_BASE + eq * _RING_BYTES, log2=8, vector=eq, page=page)
             self.demand(Command.CREATE_EQ, args)
@@ -322,6 +334,7 @@ class Nic:
         self, qp: int, config: QpConfig | None = None, receive: RecvConfig | None = None
     ) -> None:
         """A connected queue pair; by default with 8 send requests, completing in CQ 0."""
+        _fits("QP", qp, self.params.num_qp)
         config = config or QpConfig(depth=8)
         self.demand(Command.CREATE_QP, make_create_args(qp, config, receive))
         self.demand(Command.CONNECT_QP, make_qp_args(qp, word=qp))

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,12 @@ class Params:
     rx_log2: int = 4
     num_mr: int = 64
     num_mw: int = 64
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if not isinstance(value, int) or value < 0:
+                raise ValueError(f"Params({field.name}={value!r}): a number from 0 on")
 
     @property
     def max_log2(self) -> int:

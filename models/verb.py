@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import random
+import re
 from dataclasses import dataclass
 from typing import Final
 
@@ -108,13 +109,21 @@ class Verb:
         slots = NUM_SLOTS - self.has_target
         most = MAX_LENGTH if self.max_segments else 0
         if not 0 <= self.min_segments <= self.max_segments <= slots:
-            raise ValueError(f"{self.name}: {self.min_segments} to {self.max_segments} segments")
+            number = f"{self.min_segments} to {self.max_segments} segments"
+            raise ValueError(f"{self.name}: {number}, at most {slots} ({self._file})")
         if not 0 <= self.max_inline <= slots * SLOT_BITS // 8:
-            raise ValueError(f"{self.name}: {self.max_inline} inline bytes")
+            most = slots * SLOT_BITS // 8
+            raise ValueError(
+                f"{self.name}: {self.max_inline} inline bytes, at most {most} ({self._file})"
+            )
         if self.local and self.is_read:
             raise ValueError(f"{self.name}: no fence waits for a local request")
         if self.exact_length is not None and not 0 <= self.exact_length <= most:
             raise ValueError(f"{self.name}: {self.exact_length} bytes")
+
+    @property
+    def _file(self) -> str:
+        return f"models/verbs/{re.sub('(?<!^)(?=[A-Z])', '_', self.name).lower()}.py"
 
     @property
     def legal_flags(self) -> int:

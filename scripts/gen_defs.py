@@ -343,6 +343,7 @@ def main() -> int:
         return check(rmap, files)
     for path, text in files.items():
         (ROOT / path).write_text(text, encoding="utf-8")
+    print(f"written: {', '.join(map(str, files))}")
     return 0
 
 

@@ -74,6 +74,7 @@ def main(argv: list[str]) -> int:
             status = 1
         if not args.check:
             path.write_text(wanted)
+            print(f"written: {name}")
     return status
 
 

@@ -104,6 +104,7 @@ def main(root: Path = ROOT) -> int:
         return 1 if wrong else 0
     for name, content in filters(read_map(root / RDL)).items():
         (root / FOLDER / name).write_text(content)
+    print(f"written: {FOLDER}/*.flt")
     return 0
 
 

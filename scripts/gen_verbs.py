@@ -143,6 +143,7 @@ def main(argv: list[str]) -> int:
         return 1
     if not arguments.check:
         path.write_text(wanted, encoding="utf-8")
+        print(f"written: {TABLE}")
     elif not path.is_file() or path.read_text(encoding="utf-8") != wanted:
         print(f"error: {TABLE} is out of date: it differs from models/verbs", file=sys.stderr)
         print(f"cure: {CURE}", file=sys.stderr)

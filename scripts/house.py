@@ -3,7 +3,8 @@
 outside a subject, imports from test files, deep inheritance of tests.
 
 ``make house`` prints a table and fails on everything but a wing that is over its
-target; a wing may not grow over its ceiling.
+target. A wing over its ceiling is marked; one that is 5 % over it fails, so that own tests and
+sequences have room.
 """
 
 from __future__ import annotations
@@ -45,11 +46,13 @@ BY_SUBJECT: Final = {
     "formal": (),
     "tb/tests": (*OF_TESTS, "common", "__init__.py"),
 }
+#: A wing may be so much longer than its ceiling.
+SLACK: Final = 1.05
 
 
 class Wing(NamedTuple):
     """A part of the tree. ``target``: lines that it should have; ``ceiling``: that it must not
-    exceed, lowered whenever it has shrunk.
+    exceed by more than ``SLACK``, lowered whenever it has shrunk.
     """
 
     name: str
@@ -118,16 +121,17 @@ def table(tree: Mapping[str, str], wings: Iterable[Wing] = WINGS) -> Iterator[st
     for wing in wings:
         lines = size(wing, tree)
         over = "  OVER" if lines > wing.target else ""
+        over = "  GROWN" if lines > wing.ceiling else over
         yield f"{wing.name:<22}{lines:>8}{wing.target:>8}{wing.ceiling:>9}{over}"
 
 
 def grown(tree: Mapping[str, str], wings: Iterable[Wing] = WINGS) -> Iterator[str]:
-    """Wings over their ceilings."""
+    """Wings over their ceilings by more than the slack."""
     for wing in wings:
-        if (lines := size(wing, tree)) > wing.ceiling:
+        if (lines := size(wing, tree)) > SLACK * wing.ceiling:
             yield (
-                f"{wing.name}: {lines} lines, ceiling {wing.ceiling}: shorten the wing, or raise "
-                "its ceiling in scripts/house.py"
+                f"{wing.name}: {lines} lines, ceiling {wing.ceiling} and 5 %: shorten what is in "
+                f"{', '.join(wing.folders)}, or raise the ceiling in scripts/house.py (WINGS)"
             )
 
 
@@ -240,7 +244,7 @@ def circles(tree: Mapping[str, str]) -> Iterator[str]:
 def from_tests(tree: Mapping[str, str]) -> list[str]:
     """Imports from test files."""
     return [
-        f"{name} imports {other}"
+        f"{name} imports {other}: move what they share to tb/tests/common"
         for name, others in graph_of(tree).items()
         for other in sorted(others)
         if other.rpartition(".")[2].startswith("test_")
@@ -328,7 +332,10 @@ def main(root: Path = ROOT) -> int:
         found = [f"{error.filename}:{error.lineno}: {error.msg}"]
     except RunnerError as error:
         found = [str(error)]
-    print("\n".join(found) or "the floor plan is kept; OVER: longer than it should be")
+    print(
+        "\n".join(found)
+        or "the floor plan is kept; OVER: longer than it should be; GROWN: than it was"
+    )
     return bool(found)
 
 

@@ -7,7 +7,7 @@
 // Ports:   s_axis_check, m_axis_verdict; changes of the key table (change_*), zones and states of QPs; refused accesses
 //          (bad_*), counter steps, trace lane 9: all in the cycle of the verdict.
 // Latency: check taken in cycle t, decided by what the table, zones and states of QPs are in t+3, verdict valid in t+4.
-//          One a cycle.
+//          Throughput: one per cycle.
 `default_nettype none
 `include "cde_defs.vh"
 `include "cde_key_records.vh"

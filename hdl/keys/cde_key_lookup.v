@@ -4,7 +4,7 @@
 // Purpose: a copy of the regions in the key table, read by the key of a segment: what its entry says, if it is that
 //          key's. Written a cycle after the step that changes the table has been decided.
 // Ports:   maintenance bus in and out (cde_mem.vh); changes of the table (we, at, word); key; found (CDE_FOUND_*).
-// Latency: key in cycle t, found valid in t+3: by what the table is in t+1. One a cycle.
+// Latency: key in cycle t, found valid in t+3: by what the table is in t+1. Throughput: one per cycle.
 `default_nettype none
 `include "cde_defs.vh"
 `include "cde_key_records.vh"

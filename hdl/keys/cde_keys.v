@@ -7,8 +7,8 @@
 // Ports:   peer invalidations (peer_*: place, then decision and whether it counts), one other step at a time (op_*,
 //          opr_*), zones of QPs, lookups of segments (keys, found) and of checks (look_*, changes of the table:
 //          change_*); trace lane 8.
-// Latency: step taken in cycle t, decided in t+2. One a cycle. One of op_* is taken when it has been valid for a cycle.
-//          Keys in cycle t, found valid in t+3: by what the table is in t+1.
+// Latency: step taken in cycle t, decided in t+2; one of op_* is taken when it has been valid for a cycle.
+//          Keys in cycle t, found valid in t+3: by what the table is in t+1. Throughput: one step per cycle.
 `default_nettype none
 `include "cde_defs.vh"
 `include "cde_key_records.vh"

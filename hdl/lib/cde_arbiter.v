@@ -6,7 +6,7 @@
 //          the clear, so none is lost.
 // Ports:   three requests a cycle (ask*), who was served before the next offer (served*), one offer (offer_*), whether
 //          any is pending.
-// Latency: request in cycle t, offered from t+2. One offer a cycle.
+// Latency: request in cycle t, offered from t+2. Throughput: one offer per cycle.
 `default_nettype none
 
 module cde_arbiter #(

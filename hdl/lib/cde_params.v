@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_params: checks the parameters of the top levels at elaboration.
 //
-// Purpose: a wrong parameter stops elaboration in an unknown module whose name is the message; the three tools that
+// Purpose: a wrong parameter stops elaboration in an unknown module whose name is the message; the four tools that
 //          read this code have no other common way ($error in a live branch stops Yosys).
 // Ports:   none.
 // Latency: none.

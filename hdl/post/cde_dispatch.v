@@ -8,7 +8,7 @@
 //          the others are discarded, and all come again, to be skipped.
 // Ports:   released requests (acc_*, end_*, rel_*, stop), the QP of the decision of the next cycle (early_*), retired
 //          Reads (rr_*), peers; m_axis_work; indicated requests (ind_*), a cycle after their beats.
-// Latency: decision of a post in cycle t, offered on m_axis_work in t+6. One request a cycle.
+// Latency: decision of a post in cycle t, offered on m_axis_work in t+6. Throughput: one request per cycle.
 `default_nettype none
 `include "cde_defs.vh"
 `include "cde_mem.vh"

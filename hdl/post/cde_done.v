@@ -7,7 +7,7 @@
 //          local or skipped ones after it, is kept for each remote request.
 // Ports:   s_axis_done; remote requests indicated so far (tags_*); the step of the QP's state (fail_*); good reports
 //          (rep_*), looks for retirement (seen_*: report taken, not yet judged); error report.
-// Latency: report taken in cycle t, judged in t+1. One a cycle.
+// Latency: report taken in cycle t, judged in t+1. Throughput: one per cycle.
 `default_nettype none
 `include "cde_defs.vh"
 `include "cde_mem.vh"

@@ -10,8 +10,8 @@
 //          reach no look and no run (also_*; of one QP and cycle move_* counts); askers (ask*); how far a QP has got
 //          (at_*); stop_*: the run of this QP, if it has one, ends; what is fetched, if there is room. Indices are cut
 //          to what tells slots of a queue apart.
-// Latency: move in cycle t, fetched from t + 1, with an early look; else asked in t, fetched from t + 6. One request a
-//          cycle, any QP.
+// Latency: move in cycle t, fetched from t + 1, with an early look; else asked in t, fetched from t + 6.
+//          Throughput: one request per cycle, any QP.
 `default_nettype none
 `include "cde_mem.vh"
 

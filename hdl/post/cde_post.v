@@ -6,7 +6,8 @@
 //          same pipeline.
 // Ports:   posts and their causes; state steps (op_*) and their outcome (opr_*); credits; QP settings; accepted posts
 //          (acc_*), end of batches (end_*), what is released (rel_*, stop); retired index; trace lane 3.
-// Latency: post taken in cycle t, decided in t+5 (acc_*, end_*, rel_*), cause in t+6. One post a cycle, any QP.
+// Latency: post taken in cycle t, decided in t+5 (acc_*, end_*, rel_*), cause in t+6.
+//          Throughput: one per cycle, any QP.
 `default_nettype none
 `include "cde_defs.vh"
 `include "cde_mem.vh"

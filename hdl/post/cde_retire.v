@@ -9,7 +9,7 @@
 // Ports:   accepted posts (acc_*), indicated requests (ind_*), reports (seen_*: taken, judged in the next cycle; rep_*,
 //          bad*); completions to the CQs (m_axis_cpl, one lane); retired requests (ret_*), retired Reads (rr_*); trace
 //          lane 4.
-// Latency: report taken in cycle t, completion valid in t+7. One completion a cycle, any QP.
+// Latency: report taken in cycle t, completion valid in t+7. Throughput: one completion per cycle, any QP.
 `default_nettype none
 `include "cde_defs.vh"
 `include "cde_mem.vh"

@@ -4,7 +4,7 @@
 // Purpose: the one place in the RTL that knows the verbs: legal flags, segments and lengths, kind, result type. Its
 //          table, cde_verbs.vh, is made from models/verbs.
 // Ports:   a post; the cause of refusal that its bits alone tell, and its properties.
-// Latency: 4 cycles. One post a cycle.
+// Latency: 4 cycles. Throughput: one post per cycle.
 `default_nettype none
 `include "cde_defs.vh"
 `include "cde_post_records.vh"

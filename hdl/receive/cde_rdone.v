@@ -10,7 +10,7 @@
 //          (m_axis_cpl, more: another entry of the same receive follows); counts (done_*, completed_*), failures
 //          (fail_*), error report, trace lane 7.
 // Latency: report taken in cycle t, judged in t+4, failure and error report in t+5, completion valid in t+5; done_* a
-//          cycle after it was taken, completed_* and the trace two. One a cycle.
+//          cycle after it was taken, completed_* and the trace two. Throughput: one per cycle.
 `default_nettype none
 `include "cde_defs.vh"
 `include "cde_mem.vh"

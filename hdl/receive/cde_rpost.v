@@ -7,7 +7,7 @@
 // Ports:   posts (post_*) and their causes; control steps (op_*, opr_*); credits; settings of queues; region lookups;
 //          what exists and takes posts; reported and completed counts; buffers (buf_*), tail of the queue (tail_*);
 //          trace lane 6.
-// Latency: post taken in cycle t, decided in t+5 (buf_*, tail_*), cause in t+6. One post a cycle, any queue.
+// Latency: post taken in cycle t, decided in t+5 (buf_*, tail_*), cause in t+6. Throughput: one per cycle, any queue.
 `default_nettype none
 `include "cde_defs.vh"
 `include "cde_key_records.vh"

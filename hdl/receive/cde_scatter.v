@@ -6,8 +6,8 @@
 //          compared and subtracted, in G the differences are chosen.
 // Ports:   maintenance bus in and out (cde_mem.vh); buffers that are posted (buf_*); where to read for a QP's own queue
 //          and for a shared one; in F which of them it is, and the length of the message; in G whether the message is
-//          longer than the buffer (then there is no list), the cookie, list.
-// Latency: four cycles from an address. One a cycle.
+//          longer than the buffer (then there is no list), the context of the post, list.
+// Latency: four cycles from an address. Throughput: one per cycle.
 `default_nettype none
 `include "cde_defs.vh"
 `include "cde_mem.vh"
@@ -35,7 +35,7 @@ module cde_scatter #(
     input  wire              shared,
     input  wire [31:0]       length,
     output reg               past,           // the message is longer than the buffer
-    output reg  [63:0]       cookie,         // context of the post
+    output reg  [63:0]       cookie,         // context of the post (the consumer's cookie)
     output wire [383:0]      list
 );
 

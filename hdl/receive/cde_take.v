@@ -5,11 +5,11 @@
 //          shared, and answers with the scatter list (cde_scatter). Buffers that a disconnected QP's own queue still
 //          has are taken by the same pipeline, to be flushed (SRQ-14).
 // Ports:   s_axis_rreq, m_axis_scatter; flushing (flush_*, self_*); control steps (op_*, opr_*); state of the receive
-//          CQ, its credits for shared queues' takers; settings; tails; reported counts; buffers; taken counts
+//          CQ and its credits, for QPs that use an SRQ; settings; tails; reported counts; buffers; taken counts
 //          (taken_*), records of what is in flight (rec_*), length errors (long_*), watermark events (ev_*), error
 //          report, counter steps, trace lane 5.
-// Latency: request taken in cycle t, decided in t+5, peer_valid in t+7, record written and answer valid in t+9. One a
-//          cycle, any QPs.
+// Latency: request taken in cycle t, decided in t+5, peer_valid in t+7, record written and answer valid in t+9.
+//          Throughput: one per cycle, any QPs.
 `default_nettype none
 `include "cde_defs.vh"
 `include "cde_mem.vh"

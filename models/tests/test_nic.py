@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -226,10 +227,27 @@ def test_inline_data_and_segments_reach_the_transport() -> None:
         lambda: engine.done(0, 256),
         lambda: engine.disconnected(-1),
         lambda: engine.message_done(0, 1 << 16),
+        lambda: Nic(Params(num_qp=-1)),
         lambda: engine.wait(-1),
         lambda: engine.post(0, Post(300)),
     ):
-        with pytest.raises(HostError, match=r"-1|256|300|65536"):
+        with pytest.raises((HostError, ValueError), match=r"-1|256|300|65536"):
             call()
+    with pytest.raises(HostError, match="refused: nothing of QP 0 is outstanding with tag 99"):
+        engine.message_done(0, 99)
     engine.disconnected(0)
     assert engine.posting.qps[0].state is QpState.DISCONNECTED
+    with pytest.raises(HostError, match="refused: QP 1 does not exist"):
+        engine.disconnected(1)
+
+
+def test_values_of_another_type() -> None:
+    engine: Any = nic()
+    for call, values, told in (
+        ("command", (Command.CREATE_EQ, [1, 2, 3]), "make_args"),
+        ("write", (3, b"a"), r"Post\.encode\(\)"),
+        ("create_cq", ("a",), "CQ 'a': the engine has"),
+        ("create_qp", ("a",), "QP 'a': the engine has"),
+    ):
+        with pytest.raises(HostError, match=told):
+            getattr(engine, call)(*values)

@@ -27,7 +27,7 @@ from tb.runner.common import ROOT, RunnerError
 from tb.runner.discover import find_modules, select_jobs
 from tb.runner.mutate_prove import limited
 from tb.runner.regress import run_job
-from tb.runner.simulator import is_built
+from tb.runner.simulator import no_build
 
 SCRIPT = ROOT / "scripts" / "slurm_local.sh"
 CPUS = 4
@@ -246,7 +246,7 @@ def test_a_launcher_that_fails_or_waits(tmp_path: Path, launcher: str, jobs: int
 
 def need_build() -> None:
     """Skips where building would take minutes."""
-    if not is_built(get_build(load_builds(), "default", "verilator"), "verilator"):
+    if no_build(get_build(load_builds(), "default", "verilator"), "verilator"):
         pytest.skip("not tried: no build default of Verilator (make sim TEST=test_smoke makes it)")
 
 

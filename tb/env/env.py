@@ -118,7 +118,6 @@ class CarillonEnv(uvm_env):
         self.tell_cq: Callable[[int], str] = lambda _: "no scoreboard"
         #: Writes blocks of records, of all kinds, in order.
         self.ap = uvm_analysis_port("ap", self)
-        self._subscribers: list[BlockSubscriber] = []
         self._held: list[Record] = []
 
     def connect_phase(self) -> None:
@@ -133,25 +132,14 @@ class CarillonEnv(uvm_env):
 
     # -- subscribers -------------------------------------------------------------------------------
 
-    def add_subscriber(
-        self, take: Take, name: str = "", checked: Callable[[], int] | None = None
-    ) -> None:
+    def add_subscriber(self, take: Take, name: str = "") -> None:
         """Connects a callable that gets each block of records; see :class:`BlockSubscriber`."""
         name = name or getattr(take, "__qualname__", "subscriber")
-        self.connect_subscriber(BlockSubscriber(name, self, take, checked))
+        self.connect_subscriber(BlockSubscriber(name, self, take))
 
     def connect_subscriber(self, subscriber: BlockSubscriber) -> None:
         """Connects a subscriber to ``ap``; those that are connected first are written first."""
         self.ap.connect(subscriber.analysis_export)
-        self._subscribers.append(subscriber)
-
-    def idle_checkers(self) -> list[str]:
-        """Subscribers that saw nothing to check."""
-        return [
-            subscriber.get_name()
-            for subscriber in self._subscribers
-            if subscriber.checked is not None and subscriber.checked() == 0
-        ]
 
     # -- start and end -----------------------------------------------------------------------------
 

@@ -17,20 +17,11 @@ Take = Callable[[list[Record]], None]
 class BlockSubscriber(uvm_subscriber):
     """Hands blocks to a callable; an exception in it fails the test at once. Derive from it and
     define ``take`` for more.
-
-    ``checked``: tells how much was checked; 0 at the end of a test fails it. None: does not say.
     """
 
-    def __init__(
-        self,
-        name: str,
-        parent: uvm_component,
-        take: Take | None = None,
-        checked: Callable[[], int] | None = None,
-    ) -> None:
+    def __init__(self, name: str, parent: uvm_component, take: Take | None = None) -> None:
         super().__init__(name, parent)
         self._handed_to = take
-        self.checked = checked
 
     def take(self, records: list[Record]) -> None:
         """One block of records."""

@@ -19,7 +19,7 @@ from tb.runner.fork_host import JobHosts
 from tb.runner.proofs import Proof, load_proofs
 from tb.runner.regress import run_job
 from tb.runner.selection import Selection
-from tb.runner.simulator import is_built
+from tb.runner.simulator import no_build
 from tb.runner.tiers import read_tiers
 
 SUBJECTS = ("cq", "arm", "post", "receive", "keys", "host", "lib", "interop", "campaigns")
@@ -50,18 +50,12 @@ class Worker:
         self._ready: dict[tuple[str, str], str] = {}
 
     def config(self, job: Job) -> BuildConfig:
-        """The job's build, with what the command line asks of it; raises RunnerError if it was not
-        built.
-        """
+        """The job's build, as the command line asks for it; RunnerError if it was not made."""
         config = self.selection.config(get_build(self._builds, job.build, job.sim))
-        key = job.sim, job.build
-        if key not in self._ready:
-            log = config.folder(job.sim, False) / "build.log"
-            self._ready[key] = "" if is_built(config, job.sim) else relative(log)
-        if self._ready[key]:
-            raise RunnerError(
-                f"build {job.build} for {job.sim} has failed; log: {self._ready[key]}"
-            )
+        if (key := (job.sim, job.build)) not in self._ready:
+            self._ready[key] = no_build(config, job.sim)
+        if problem := self._ready[key]:
+            raise RunnerError(problem)
         return config
 
 

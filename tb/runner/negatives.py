@@ -79,7 +79,7 @@ def load_faults(folder: Path = FAULTS) -> list[Fault]:
 def plant(fault: Fault, hdl: Path) -> None:
     """Changes one place of the design in the folder ``hdl``."""
     path = next(hdl.rglob(fault.file), hdl / fault.file)
-    path.write_text(replace_once(path, fault.text, fault.replacement, fault.id))
+    path.write_text(replace_once(path, fault.text, fault.replacement, f"{fault.id} (tb/faults)"))
 
 
 def jobs_of(fault: Fault, modules: Sequence[Module]) -> list[Job]:

@@ -23,8 +23,9 @@ _ERROR = re.compile(r"%Error|\bERROR\b|\bCRITICAL\b|^Error:|error:|Error: |Excep
 _NUMBER = re.compile(r"0x[0-9a-fA-F_]+|\b\d[\d_.]*")
 # cocotb's own closing words: they say that a test failed, not why.
 _NOT_A_CAUSE = re.compile(r"cocotb\.regression|\*\*")
-#: A frame of the test's or the bench's own code; compiled files have no folder before them.
+#: A frame of our own code (compiled files have no folder before them); files of scenarios.
 _FRAME = re.compile(rf'File "(?:{re.escape(str(ROOT))}/)?((?:tb|models)/[^"]+)", line (\d+)')
+_SCENARIO = re.compile(r"tb/(tests|sequences/\w+)/(?!.*__init__)")
 
 
 def without_numbers(text: str) -> str:
@@ -128,11 +129,12 @@ def first_error(log: Path) -> str:
 
 
 def _failure_text(cases: list[ElementTree.Element]) -> tuple[str, str]:
-    """The exception, and the innermost place of our own code that it came from."""
+    """The exception, and the innermost place that it came from: of a scenario, else of our code."""
     for node in (node for case in cases for node in case if node.tag in ("failure", "error")):
         text = (node.get("message") or node.text or "").strip()
         kind = node.get("type") or node.get("error_type") or node.tag
         frames = _FRAME.findall(node.text or "")
+        frames = [frame for frame in frames if _SCENARIO.match(frame[0])] or frames
         return (f"{kind}: {text}" if text else kind), ":".join(frames[-1] if frames else ())
     return "", ""
 
@@ -181,7 +183,6 @@ def judge(results: Path, log: Path, exit_code: int) -> Verdict:
     if exit_code:
         return verdict(FAILED, hint or f"tests passed, but the simulator's status was {exit_code}")
     if sim_ns <= 0:
-        return verdict(
-            FAILED, "passed at 0 ns: nothing was simulated (a pyuvm test needs an objection)"
-        )
+        cure = "derive from CarillonTest and write `scenario`, not `run_phase`"
+        return verdict(FAILED, f"passed at 0 ns: nothing was simulated: {cure}")
     return verdict(PASSED)

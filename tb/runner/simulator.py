@@ -136,6 +136,7 @@ _RECORDS_ARGS = (
 COVERAGE_POINTS = "coverage.points"
 #: Sets of random initial values that seeds are spread over.
 INITIAL_STATES = 8
+_CHANGED = "the sources changed while build {} was made: run the command again"
 
 
 class _Verilator(_Executor, cocotb_runner.Verilator):
@@ -224,15 +225,15 @@ def _plan(config: BuildConfig, sim: str, waves: bool) -> _Plan:
     return _Plan(args, sources, key, program, folder / ".carillon-build")
 
 
-def is_built(config: BuildConfig, sim: str) -> bool:
-    """Whether there is a build of the sources as they are."""
-    return _plan(config, sim, waves=False).done
+def no_build(config: BuildConfig, sim: str) -> str:
+    """Why there is no build of the sources as they are; "" if there is one."""
+    plan, log = _plan(config, sim, waves=False), config.folder(sim, False) / "build.log"
+    failed = f"build {config.name} for {sim} has failed; log: {relative(log)}"
+    return "" if plan.done else _CHANGED.format(config.name) if plan.stamp.exists() else failed
 
 
 def build(config: BuildConfig, sim: str, waves: bool = False, processes: int | None = None) -> bool:
-    """Build once per configuration, with all cores unless ``processes`` says less. Returns False
-    if nothing had changed, so nothing was done.
-    """
+    """Builds what has changed, with all cores unless ``processes`` says less; False: nothing."""
     folder = config.folder(sim, waves)
     with locked(folder):
         plan = _plan(config, sim, waves)
@@ -269,6 +270,10 @@ def build(config: BuildConfig, sim: str, waves: bool = False, processes: int | N
                 + f"\nThe whole log: {relative(log)}"
             )
         begun.unlink()
+        # Which text of a source that has changed meanwhile was built is not known.
+        if _plan(config, sim, waves).key != plan.key:
+            plan.stamp.touch()
+            raise RunnerError(_CHANGED.format(config.name))
         plan.stamp.write_text(plan.key)
     return True
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tb.env.coverage.bins import BINS
-from tb.runner.common import ROOT, RunnerError, relative
+from tb.runner.common import ROOT, RunnerError, nearest, relative
 from tb.runner.listed import parse, read_list
 
 PLAN = ROOT / "docs" / "testplan.yaml"
@@ -71,7 +71,7 @@ def find_gaps(rows: Sequence[Row], tests: Iterable[str], scope: Iterable[str] = 
     count = Counter(row.id for row in rows)
     for row in rows:
         unknown = [f"no such requirement: {name}" for name in row.requirements if name not in scope]
-        unknown += [f"no such test: {name}" for name in row.tests if name not in known]
+        unknown += [f"no such test: {t}{nearest(t, known)}" for t in row.tests if t not in known]
         for pattern in row.coverage:
             if not any(_matches(name, pattern) for name in BINS):
                 unknown.append(f"no bin matches {pattern!r}")

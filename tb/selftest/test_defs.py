@@ -66,6 +66,7 @@ def test_what_is_out_of_date_is_found(
         assert f"{name} is out of date" in said
     assert "cure: make defs" in said
     assert generate(monkeypatch) == 0
+    assert capsys.readouterr().out == f"written: {HEADER}, {MODULE}, {C_HEADER}\n"
     for name in (HEADER, MODULE, C_HEADER):
         assert (copy / name).read_bytes() == (ROOT / name).read_bytes()
     # New files do not make the document right.
@@ -169,7 +170,7 @@ def test_a_changed_table_is_found(
     (tmp_path / TABLE).write_text((ROOT / TABLE).read_text().replace("8'd48", "8'd47"))
     assert gen_verbs.main(["--check"]) == 1
     assert "cure: make defs" in capsys.readouterr().err
-    assert gen_verbs.main([]) == 0
+    assert gen_verbs.main([]) == 0 and capsys.readouterr().out == f"written: {TABLE}\n"
     assert (tmp_path / TABLE).read_text() == (ROOT / TABLE).read_text()
 
 

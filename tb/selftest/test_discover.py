@@ -6,13 +6,15 @@ mistakes, are errors.
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from tb.runner import simulator
 from tb.runner.builds import BuildConfig, get_build, load_builds
 from tb.runner.common import RunnerError
 from tb.runner.discover import Module, find_modules, parse_seeds, read_module, select_jobs
-from tb.runner.simulator import first_build_error
+from tb.runner.simulator import build, first_build_error, no_build
 
 PLAIN = """
 import cocotb
@@ -161,3 +163,20 @@ def test_unknown_build_wrong_simulator_and_missing_source(tmp_path: Path) -> Non
 )
 def test_first_line_of_a_failed_build(log: str, line: str) -> None:
     assert first_build_error(log) == line
+
+
+def test_sources_that_change_while_they_are_built(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def compiled(**_: object) -> None:
+        (tmp_path / "sim.vvp").touch()
+        monkeypatch.setattr(simulator, "MAKE_VARIABLES", ())  # a part of the key, as sources are
+
+    runner = SimpleNamespace(build=compiled, exit_code=0)
+    monkeypatch.setattr(simulator, "make_runner", lambda _: runner)
+    config = BuildConfig(name="b", place=tmp_path)
+    assert no_build(config, "icarus").startswith("build b for icarus has failed; log: ")
+    with pytest.raises(RunnerError, match="the sources changed while build b was made: run the"):
+        build(config, "icarus")
+    assert no_build(config, "icarus").startswith("the sources changed")
+    assert build(config, "icarus") and not no_build(config, "icarus")

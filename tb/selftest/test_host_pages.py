@@ -7,16 +7,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
 
 from models.host import control
 from models.keys import window_control
 from models.post import qp_control
 from models.receive import receive_control
 from models.verbs import BY_NAME
+from tb.env.agents.doorbell import PageItem
+from tb.env.base_test import CarillonTest
 from tb.env.defs import QP_RECV, Cmd
 from tb.runner.common import ROOT
 from tb.runner.discover import read_module
-from tb.sequences import names
+from tb.sequences import find, names
 from tb.sequences.verbs import items
 
 PAGE = (ROOT / "docs/driver.md").read_text()
@@ -85,3 +91,16 @@ def test_every_example_is_found_by_its_name() -> None:
 
 def test_every_request_type_has_its_item() -> None:
     assert {name: item.verb for name, item in items.items()} == dict(BY_NAME)
+
+
+def test_mistakes_are_told_with_their_cure() -> None:
+    env: Any = SimpleNamespace(seed=1, records=0)
+    test: Any = SimpleNamespace(env=env)
+    sequence = find("one_post")(env)
+    for attempt, told in (
+        (lambda: CarillonTest.check_not_vacuous(test), "was a sequence made and not run?"),
+        (lambda: sequence.do(PageItem()).send(None), "one_post was .*: `await seq.run"),
+        (PageItem().answer.__await__, "not sent: `await self.do\\(item\\)` first"),
+    ):
+        with pytest.raises(AssertionError, match=told):
+            attempt()

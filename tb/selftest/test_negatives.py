@@ -66,8 +66,8 @@ def test_faults_name_tests() -> None:
 @pytest.mark.parametrize(
     "source, why",
     [
-        ("x = a;\n", r"f: this does not occur in .*a\.v"),
-        ("x = a & b;\ny = a & b;\n", r"f: this occurs 2 times, not once, in .*a\.v"),
+        ("x = a;\n", r"f \(tb/faults\): this does not occur in .*a\.v"),
+        ("x = a & b;\ny = a & b;\n", r"f \(tb/faults\): this occurs 2 times, not once, in .*a\.v"),
     ],
 )
 def test_text_that_does_not_fit(tmp_path: Path, source: str, why: str) -> None:

@@ -74,7 +74,7 @@ def test_success(tmp_path: Path) -> None:
         (case("<failure/>"), {"log": LOG}, FAILED, "^failure$"),
         # An error of the simulator after tests that pass; no simulated time.
         (case(), {"exit_code": 1, "log": f"{BOOM}\n"}, FAILED, f"^{re.escape(BOOM)}$"),
-        (case(duration=0), {}, FAILED, "0 ns"),
+        (case(duration=0), {}, FAILED, "0 ns.*derive from CarillonTest"),
     ],
 )
 def test_what_is_no_success(
@@ -100,9 +100,15 @@ def frames(*places: tuple[Path, int]) -> str:
 
 
 def test_an_error_has_its_place(tmp_path: Path) -> None:
-    """The innermost frame of our own code; a mismatch says more than that."""
-    test, bench, other = ROOT / "tb/tests/test_m.py", Path("models/nic.py"), ROOT / ".venv/x/y.py"
-    stack = frames((test, 12), (bench, 7), (other, 3))
+    """The innermost frame of the scenario, or else of our own code; a mismatch says more."""
+    bench, other = Path("models/nic.py"), ROOT / ".venv/x/y.py"
+    own = [ROOT / f"tb/{name}.py" for name in ("tests/arm/test_m", "sequences/mine/post")]
+    base = ROOT / "tb/sequences/verbs/__init__.py"
+    stack = frames((own[0], 12), (own[1], 13), (base, 14), (bench, 7))
+    inner = f'<failure type="TypeError" message="no">{stack}</failure>'
+    cause = outcome(tmp_path, case(inner), failures=1).cause
+    assert cause == "TypeError: no (tb/sequences/mine/post.py:13)"
+    stack = frames((base, 14), (bench, 7), (other, 3))
     inner = f'<failure type="TypeError" message="no&#10;more">{stack}</failure>'
     verdict = outcome(tmp_path, case(inner), failures=1)
     assert verdict.cause == "TypeError: no (models/nic.py:7)"

@@ -62,7 +62,9 @@ class CarillonSequence(uvm_sequence):
         """Sends an item through the sequencer of its interface; returns it when its driver has
         queued it. The ``answer`` of items that have one can then be awaited.
         """
-        sequencer = self.sequencer.of(item)
+        of = getattr(self.sequencer, "of", None)
+        assert of, f"{self.name} was started on an agent's sequencer: `await seq.run()` runs it"
+        sequencer = of(item)
         await sequencer.start_item(item)
         await sequencer.finish_item(item)
         return item

@@ -107,6 +107,12 @@ def test_request_types() -> None:
         )
         for v in VERBS.values()
     ]
+    wrong = [
+        f"{row.name}: models/verbs {row}, docs/posting.md {TABLE[at] if at < len(TABLE) else None}"
+        for at, row in enumerate(got)
+        if row not in TABLE[at : at + 1]
+    ]
+    assert not wrong, "\n".join(wrong)
     assert got == TABLE
 
 

@@ -70,6 +70,15 @@ class Monitor(uvm_monitor):
             self.ap.write(found)
 
 
+class NotSent(Pending[Any]):
+    """The answer of an item that was not sent."""
+
+    __slots__ = ()
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        raise AssertionError("the item was not sent: `await self.do(item)` first")
+
+
 class QueueDriver(uvm_driver):
     """Feeds items to harness queues and keeps back what they cannot hold.
 
@@ -127,6 +136,7 @@ class BfmItem(uvm_sequence_item):
 
     #: Name of its sequencer in the virtual sequencer.
     interface: ClassVar[str] = ""
+    answer: Any = NotSent()
 
     def drive(self, agent: Any) -> None:
         """Queues it, and sets its ``answer`` if there will be one."""

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Agents of the receive path of the full engine: receive requests (s_axis_rreq) with their answers
 (m_axis_scatter), receive done reports (s_axis_rdone).
+
 What a transport does with them is in tb/env/transport/receive.py.
 """
 

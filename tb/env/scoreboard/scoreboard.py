@@ -234,8 +234,6 @@ class Scoreboard:
             ctx.fail(unread)
         if self._waiting:
             self._resign()
-        ctx.rules = ""
-        self._vacuous(allowed)
         ctx.cycle = max(ctx.cycle, now or 0)
         ctx.resigned = True
         self._look()
@@ -250,6 +248,9 @@ class Scoreboard:
                     more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
                     first = found[0]
                     ctx.fail(f"at the end: {first.text} {first.number}{more}", ("CQ", first.cq))
+        # What is left may be why nothing of a kind was seen, and says more.
+        ctx.rules = ""
+        self._vacuous(allowed)
 
     def under_way(self) -> list[str]:
         """What would be left if the test were over now, one of each kind: what a test that does not
@@ -263,8 +264,8 @@ class Scoreboard:
             return
         for seen in self.checks.seen(self._kinds):
             if not seen.number and allowed.isdisjoint(seen.excuses):
-                name = seen.excuses[0]
-                self.ctx.fail(f"vacuous: not one {seen.what}; allow {name!r} if meant")
+                meant = f'if meant, `allow = ("{seen.excuses[0]}",)` in the test class'
+                self.ctx.fail(f"vacuous: not one {seen.what}; {meant}")
 
     def grace(self, now: int) -> int:
         """Cycles that the engine still has for what it does by itself: callbacks that moderation no

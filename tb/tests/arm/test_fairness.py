@@ -142,7 +142,7 @@ class EventSinkStallsTest(FairnessTest):
 
 @pyuvm.test()
 class CallbackStormTest(FairnessTest):
-    """ISO-04, CQ-16: callbacks of publications fill the event queue behind a stalled memory, those
+    """ISO-04, CQ-16: callbacks of publications fill the event queue while memory is stalled, those
     of all other CQs; those of arms that come after them take turns with them, and none is lost.
     """
 
@@ -167,7 +167,7 @@ class CallbackStormTest(FairnessTest):
 
 @pyuvm.test()
 class WriteTurnsTest(FairnessTest):
-    """ISO-04: event entries and completions that wait behind a stalled memory leave in turns, as
+    """ISO-04: event entries and completions that wait for a stalled memory leave in turns, as
     long as there are some of both.
     """
 

@@ -61,7 +61,7 @@ class TurnsTest(DirectedTest):
         return [record.vector for record in self.of(Interrupt, self.start)]
 
     def turns(self, first: int, asking: Sequence[int]) -> list[int]:
-        """The order of those that wait behind EQ ``first``, and that one."""
+        """The order of those that wait for the vector of EQ ``first``, and that one."""
         count = self.config.num_eq
         return [first, *sorted(asking, key=lambda number: (number - first - 1) % count)]
 
@@ -73,7 +73,7 @@ class TurnsTest(DirectedTest):
 
 @pyuvm.test()
 class InterruptOrderTest(TurnsTest):
-    """EQs wait behind the vector of one, all of them or any one of higher number, and that one
+    """EQs wait for the vector of one, all of them or any one of higher number, and that one
     again: they are sent in the order of their numbers, from the one after it on; its own second
     one is the last. Valid waits for nothing outside.
     """

@@ -139,7 +139,7 @@ class OverflowMeetsEventTest(OverlapTest):
 
 @pyuvm.test()
 class DestroyInOverflowTest(OverlapTest):
-    """CQ-20, CQ-17: a queue is destroyed while its overflow still waits behind a stalled memory,
+    """CQ-20, CQ-17: a queue is destroyed while its overflow still waits for a stalled memory,
     and is created again: the new life knows nothing of it.
     """
 

@@ -292,7 +292,7 @@ class LastKeyTest(RareTest):
             (Cmd.REGISTER_MR, region, 256),
         ):
             result = await self.result(code, keyed.number, 0, 0, length, 0, 0)
-            assert result == Result.NO_KEYS, f"{code.name}: a key behind the last one"
+            assert result == Result.NO_KEYS, f"{code.name}: a key after the last one"
         await self.reported(KEYS)
 
     async def grow_old(self, keyed: Keyed) -> None:

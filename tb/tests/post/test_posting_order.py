@@ -162,7 +162,7 @@ class BatchTest(EngineTest):
 class StalledRunTest(EngineTest):
     """DF-09, ISO-04: what is released while a batch of its QP is stalled on its way out follows it.
     DF-11: a beat that is offered stays offered when its QP leaves CONNECTED, and its request
-    completes by its report; the ones behind it are skipped.
+    completes by its report; the ones after it are skipped.
     """
 
     async def scenario(self) -> None:
@@ -251,7 +251,7 @@ class MeetingTest(EngineTest):
             writes += [(at + 2 + phase + n, qp, post) for n, post in enumerate(posts[1:])]
             self.report(qp, at=at + EARLIEST + number * shift)
             made.append(posts)
-        # In order of time: one that waits holds up all behind it.
+        # In order of time: one that waits holds up all after it.
         for at, qp, post in sorted(writes, key=lambda write: write[0]):
             qp.queue(post, at=at)
         await self.rest(32)

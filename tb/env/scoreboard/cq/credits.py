@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Credit answers: in request order, granted exactly when there is room (CQ-17).
+"""Credits (CQ-17): their answers, in request order, granted exactly when there is room; and in the
+full engine those of posts, each of which holds one of its CQ.
 
 Between a request and its answer the room may change. The least and the most of that time are kept;
 a grant needs a moment with room, a refusal one without. Credits of earlier requests that are
 answered meanwhile count against later ones for all of their time, since requests are served in
 order.
 
-Credits of the full engine: each accepted post holds one of its CQ (CQ-17).
-
-There is no port for them. A post is judged when its step comes; the engine looked at the CQ at some
-moment between the write and that step. All states that the CQ had in that time are kept; a post
-may have been decided in any of them, with the credits of all earlier posts counted.
+There is no port for those of posts. A post is judged when its step comes; the engine looked at the
+CQ at some moment between the write and that step. All states that the CQ had in that time are kept;
+a post may have been decided in any of them, with the credits of all earlier posts counted.
 """
 
 from __future__ import annotations

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Completions: each accepted lane leads to one entry, bit for bit (CQ-02, CQ-04), or a refusal.
+"""Completions: each accepted lane leads to one entry, bit for bit (CQ-02, CQ-04), or to a refusal
+that the rules give; and which ones of a CQ were placed, while that is not certain yet.
 
 Lanes of one CQ are decided in order. Placed ones, overflows and credits given back have a step on
 trace lane 0; refused and dropped ones have none. A lane without a step must have been refusable in
 a state that its CQ had when it was the lane's turn; one that never was must get its step. Which of
 several refusable lanes a step placed is open until the entry is written.
-
-Which completions of one CQ were placed, while that is not certain yet.
 
 A completion that may have been refused may as well have been placed, by a credit that came just in
 time. A PLACE step does not tell which one was placed; the entry that is written does. Until then

@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of remote accesses: one verdict each, in order, in time, with the code of the rules
-(MW-02, MW-03, MW-04, MW-10, MW-10e, MW-11, CQ-03).
+"""Uses of keys: checks of remote accesses, one verdict each, in order, in time, with the code of
+the rules (MW-02, MW-03, MW-04, MW-10, MW-10e, MW-11, CQ-03); and requests that change keys, each
+executed once, in its place among the QP's indications, with the status of the rules, which its
+completion has, too (DF-12, DF-15, MW-02, MW-03, MW-05, MW-11, CQ-05).
 
 A check that is decided by its key has a step on lane 9, before its verdict or a little after it.
 One that is refused has none; then its queue pair must have been in a state for that between the
 check and its verdict.
-
-Requests that change keys: each request of a guarded QP is executed once, in its place among the
-QP's indications, with the status of the rules, which its completion has, too (DF-12, DF-15, MW-02,
-MW-03, MW-05, MW-11, CQ-05).
 
 A local request has one step on trace lane 8 and one beat on m_axis_work, as close to each other as
 the engine's pipeline makes them; in the model it is indicated by the step. Nothing else of its QP

@@ -119,7 +119,7 @@ class KeyContext(Check):
             self._compare("after", record, step.after, number)
             last = self._shown.get(number, record.old)
             if last & record.old & _EXISTS and (last ^ record.old) & ~_WINDOWS:
-                text = "the state before the step is not that behind the one before it"
+                text = "the state before the step is not that after the one before it"
                 self.fail(
                     f"{text}: {describe(record.lane, last)}", key_object(number), *self.ctx.objs
                 )

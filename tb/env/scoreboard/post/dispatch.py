@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Work beats: each is the next request of its queue pair, never early, never starved (DF-09, DF-13,
-ISO-04).
+"""Requests on their way out and back: work beats, each the next request of its queue pair, never
+early, never starved (DF-09, DF-13, ISO-04); done reports and retirement, each accepted request
+once, in order, with the status that the rules give (DF-02, DF-03, DF-11, DF-12, DF-15, ISO-03).
 
 A beat is offered before it is taken. So one beat of a QP may come after the step that ended its
 connection, and a local request may retire before its beat is taken; both only as far as an output
 register reaches.
-
-Done reports and retirement: each accepted request completes once, in order, with the status that
-the rules give (DF-02, DF-03, DF-11, DF-12, DF-15, ISO-03).
 
 The completion that a RETIRE step hands to the CQ is made here, by the model, from the post as it
 was written; the checks of completions compare the entry with it.

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """States of queue pairs: who may change them, connection events, terminate requests (DF-11, DF-15,
-SRQ-13, SRQ-14, SRQ-18, MW-03, MW-09).
-
-Mailbox commands of the full engine: those of queue pairs, and what queue pairs change in others.
+SRQ-13, SRQ-14, SRQ-18, MW-03, MW-09); their mailbox commands, and what they change in others.
 
 A command with a step was judged at the step. One without must have had no reason for a step, in
 one of the states that the QP had while the command ran.

@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Receive posts and SRQ_DB: one answer each, in order, with the cause of the rules (SRQ-01, SRQ-09,
-SRQ-12, SRQ-15, SRQ-17, SRQ-19, DF-10, CQ-17, ISO-01).
+"""Receive posts and SRQ_DB, one answer each, in order, with the cause of the rules (SRQ-01, SRQ-09,
+SRQ-12, SRQ-15, SRQ-17, SRQ-19, DF-10, CQ-17, ISO-01); reports and completions of taken buffers,
+each buffer once, in the order in which its queue pair took it, with what the rules give (SRQ-04 to
+SRQ-07, SRQ-10, SRQ-11, SRQ-14, SRQ-18, MW-07, MW-08, ISO-03).
 
 A write that names a queue of its page has exactly one step on trace lane 6 (SRQ_DB: if it is
 accepted), where it is judged; its answer must tell the same. All others have none, and a cause that
 is right in a state that the queue had between the write and its answer.
-
-Reports of taken buffers, and their completions: each buffer completes once, in the order in
-which its queue pair took it, with what the rules give (SRQ-04 to SRQ-07, SRQ-10, SRQ-11, SRQ-14,
-SRQ-18, MW-07, MW-08, ISO-03).
 
 The completion that a RECEIVE step hands to the CQ is made here, by the model, from the post and the
 request; the checks of completions compare the entry with it.
