@@ -12,7 +12,7 @@ from tb.env.agents.control import CommandError
 from tb.env.agents.doorbell import WriteResult
 from tb.env.defs import RREQ, SRQ_DB, Cmd, CqStatus, PageReg, Result
 from tb.env.host.consumer import Consumer, Habits
-from tb.env.scoreboard.ledger import Life, Queue
+from tb.sequences.life.objects import Life, Queue
 from tb.sequences.traffic.receive_traffic import ReceiveTraffic
 
 _LEAST_ROOM = 4096  # bytes left in a region that has to be renewed

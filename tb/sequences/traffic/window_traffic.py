@@ -10,8 +10,8 @@ from typing import Any
 from models.post.post import Segment
 from tb.env.defs import Opcode, PostFlag, Result, Right, Verdict
 from tb.env.host.regions import Keyed, MemoryWindow, Region, next_key
-from tb.env.scoreboard.keys.ledger import Asked, Message, Side
-from tb.sequences.life.window_links import Link, WindowLinks, refused
+from tb.sequences.life.objects import Asked, Link, Message, Side
+from tb.sequences.life.window_links import WindowLinks, refused
 
 _BOTH = Right.REMOTE_READ | Right.REMOTE_WRITE
 _RIGHTS = (_BOTH, _BOTH, Right.REMOTE_READ, Right.REMOTE_WRITE)
@@ -68,7 +68,6 @@ class WindowTraffic(WindowLinks):
     def given(self, keyed: Keyed) -> None:
         """A request that gives a new key was accepted."""
         keyed.key = next_key(keyed.key)
-        self.ledger.contexts[keyed.key] = getattr(keyed, "context", 0)
 
     async def invalidate(self, link: Link, side: Side, keyed: Keyed) -> Asked | None:
         """Posts an Invalidate of the present key."""
@@ -81,7 +80,7 @@ class WindowTraffic(WindowLinks):
         key = keyed.key
         good = await self.until(asked)
         if good:
-            self.ledger.invalidated(key, "Invalidate")
+            self.gone.append(key)
         return good
 
     async def access(
@@ -91,7 +90,6 @@ class WindowTraffic(WindowLinks):
         key: int,
         span: tuple[int, int],
         write: bool,
-        want: frozenset[int] | None = None,
     ) -> Asked | None:
         """``side`` reads or writes its peer's memory: exactly ``span`` (address, length)."""
         rng, memory = self.rng, self.env.memory
@@ -109,14 +107,8 @@ class WindowTraffic(WindowLinks):
                 memory.write(near, data)
         opcode = Opcode.WRITE if write else Opcode.READ
         post = self.make(side, opcode, target=target, fence=self.fence(), **fields)
-        asked = await self.ask(link, side, post, want)
-        if asked is not None and side.qp.peer is not None:
-            served = self.env.transport.responder.serves(side.qp.peer)
-            if write and served:
-                self.ledger.write(asked, address, data)
-            elif served:
-                self.ledger.read(asked, address, near, length)
-            self.done[opcode.name] += 1
+        asked = await self.ask(link, side, post)
+        self.done[opcode.name] += asked is not None
         return asked
 
     async def use(
@@ -139,12 +131,12 @@ class WindowTraffic(WindowLinks):
         return await self.until(*there)
 
     async def send(
-        self, link: Link, side: Side, peer: Side, token: int = 0, want: frozenset[int] | None = None
+        self, link: Link, side: Side, peer: Side, token: int = 0
     ) -> tuple[Asked | None, Message]:
         """A Send to ``peer`` into a buffer that is posted before or after it (MW-06)."""
         rng = self.rng
         data = self.serial().to_bytes(8, "little") + rng.randbytes(rng.randint(0, 24))
-        message = self.ledger.message(peer, data, token)
+        message = self.messages[data[:8]] = Message(peer)
         late = rng.random() < 0.2
         link.messages.append(message)
         there = late or self.left_over(link, peer)
@@ -153,7 +145,7 @@ class WindowTraffic(WindowLinks):
         opcode = Opcode.SEND_AND_INVALIDATE if token else Opcode.SEND
         options = {"token": token} if token else {}
         post = self.make(side, opcode, data=data, solicit=rng.random() < 0.3, **options)
-        asked = await self.ask(link, side, post, want, message)
+        asked = await self.ask(link, side, post)
         if late:
             await self.buffer(link, peer)
         self.done[opcode.name] += asked is not None
@@ -283,7 +275,7 @@ class WindowTraffic(WindowLinks):
         elif kind == 2:
             good = await self.until(await self.read_and_invalidate(link, side, region.key))
             if good:
-                self.ledger.invalidated(region.key, "Read")
+                self.gone.append(region.key)
         else:
             await self.again(region, link.zone, deregister=True)
             return True
@@ -293,9 +285,7 @@ class WindowTraffic(WindowLinks):
             return True
         return False
 
-    async def read_and_invalidate(
-        self, link: Link, side: Side, key: int, want: frozenset[int] | None = None
-    ) -> Asked | None:
+    async def read_and_invalidate(self, link: Link, side: Side, key: int) -> Asked | None:
         """A Read of the peer's open region that invalidates a key here."""
         near = self.env.memory.allocate(64)
         post = self.make(
@@ -306,7 +296,7 @@ class WindowTraffic(WindowLinks):
             flags=int(PostFlag.RDMA_READ_LOCAL_INVALIDATE),
         )
         self.done["read_invalidate"] += 1
-        return await self.ask(link, side, post, want)
+        return await self.ask(link, side, post)
 
     async def _plain(self, link: Link) -> None:
         """Accesses by the key of a region with remote rights."""
