@@ -136,9 +136,9 @@ class CompletionAgent(BfmAgent):
         """One completion in a beat of its own. ``fields``: those of :class:`Cpl`."""
         self.send_beat([Cpl(cq, **fields)], at_cycle=at_cycle, gap=gap)
 
-    def send_pair(self, first: Cpl, second: Cpl, at_cycle: int | None = None, gap: int = 0) -> None:
+    def send_pair(self, first: Cpl, second: Cpl) -> None:
         """Two completions in one beat."""
-        self.send_beat([first, second], at_cycle=at_cycle, gap=gap)
+        self.send_beat([first, second])
 
     def send_beat(
         self, lanes: Sequence[Cpl | None], at_cycle: int | None = None, gap: int = 0

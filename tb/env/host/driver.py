@@ -196,9 +196,9 @@ class Adapter:
         eq.vectors.add(vector)
         eq.vector = vector
 
-    async def resize_eq(self, eq: Eq, log2: int, base: int | None = None) -> int:
+    async def resize_eq(self, eq: Eq, log2: int) -> int:
         """Moves the EQ to a new ring; returns the switch index."""
-        base = self.ring_memory(EQE_BYTES, log2, base)
+        base = self.ring_memory(EQE_BYTES, log2)
         command = ok(await self.command(Cmd.RESIZE_EQ, eq.number, *ring_words(base, log2)))
         eq.switched(base, log2, command.outs[0])
         # Interrupts of entries in the new ring may have come before the answer.
@@ -436,7 +436,7 @@ class Adapter:
             pass
         return vector
 
-    def ring_memory(self, entry_bytes: int, log2: int, base: int | None) -> int:
+    def ring_memory(self, entry_bytes: int, log2: int, base: int | None = None) -> int:
         """A zeroed ring; a given base is used as it is (tests choose illegal ones, too)."""
         nbytes = entry_bytes << log2
         if base is None:
