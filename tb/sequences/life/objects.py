@@ -4,17 +4,27 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from models.codes import Cause
 from models.post.post import Post
 from tb.env.agents.base import Pending
+from tb.env.agents.control import CommandError
 from tb.env.agents.doorbell import WriteResult
 from tb.env.host.qp import Qp
 from tb.env.host.recv import Srq
 from tb.env.host.regions import MemoryWindow, Region
+
+
+async def allowed(action: Coroutine[Any, Any, Any]) -> bool:
+    """Runs commands; False if one is refused, which ends them."""
+    try:
+        await action
+    except CommandError:
+        return False
+    return True
 
 
 class Posted(NamedTuple):
