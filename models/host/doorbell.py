@@ -100,8 +100,11 @@ def doorbell_cause(
 ) -> Cause:
     """Why a write is refused, or OK; changes nothing. Arguments as for :func:`decode_write`."""
     word = decode_write(addr, length, size, strb, data, queues)
-    if isinstance(word, Cause):
-        return word
+    return word if isinstance(word, Cause) else word_cause(word, queues)
+
+
+def word_cause(word: DoorbellWord, queues: Queues) -> Cause:
+    """The same of a doorbell or callback return that names a queue."""
     cq = queues.cqs[word.cq]
     if cq.life is Life.FREE:
         return Cause.NO_CQ

@@ -193,7 +193,7 @@ class Cq(HostObject):
         """NdkGetCqResults: takes up to ``limit`` results from memory; neither type nor token. Of
         the two entries of an ND1 receive the first has the context of the window's creation.
         """
-        if self.shares or self.host.follows_keys:
+        if self.shares:
             return [
                 NdResult(result.status, result.nbytes, result.qp_context, result.request_context)
                 for result in self.get_cq_results_ex(limit)
@@ -205,8 +205,6 @@ class Cq(HostObject):
         found = self.reader.get_results_ex(limit)
         if self.shares:
             self._reap(found)
-        if self.host.follows_keys:
-            self.host.invalidated_by(found)
         return found
 
     def _reap(self, results: list[NdResultEx]) -> None:

@@ -11,18 +11,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from models.cq.queue import NdResultEx
 from tb.env import defs
 from tb.env.agents.base import Pending
 from tb.env.agents.control import ok
 from tb.env.agents.doorbell import Post, ReadResult, WriteResult
 from tb.env.defs import (
-    KEY,
     LOG0,
     LOG1,
     PAGE_STATUS,
     Cmd,
-    CqeType,
     PageReg,
     RecvFlag,
     Reg,
@@ -68,10 +65,6 @@ class Adapter:
         self.srqs: dict[int, Srq] = {}
         self.regions: dict[int, Region] = {}
         self.windows: dict[int, MemoryWindow] = {}
-        #: There are, or were, keys that a peer can invalidate: polls look for that.
-        self.follows_keys = False
-        #: REMOVE_DEVICE was executed.
-        self.removed = False
         #: Entries taken out of the error log since the reset.
         self.logged: list[LogEntry] = []
         #: Every callback seen, in order.
@@ -84,7 +77,6 @@ class Adapter:
         self.logged.clear()
         for objects in (self.cqs, self.eqs, self.qps, self.srqs, self.regions, self.windows):
             objects.clear()
-        self.follows_keys = self.removed = False
 
     # -- doorbell pages ----------------------------------------------------------------------------
 
@@ -321,7 +313,6 @@ class Adapter:
         """
         region = self.region(length, **options)
         await region.allocate()
-        self.follows_keys = True
         return region
 
     def region(
@@ -351,37 +342,15 @@ class Adapter:
         context = 0x3130_0000_0000_0000 | number if context is None else context
         window = MemoryWindow(self, number, zone, context)
         await window.create()
-        self.follows_keys = True
         return window
-
-    def object_of(self, key: int) -> Region | MemoryWindow | None:
-        """The region or window that has this key now, as the driver knows it."""
-        fields = KEY.unpack(key)
-        objects: dict[int, Any] = self.windows if fields["window"] else self.regions
-        keyed: Region | MemoryWindow | None = objects.get(fields["number"])
-        return keyed if keyed is not None and keyed.key == key else None
 
     def window_of(self, context: int) -> MemoryWindow | None:
         """The window with this creation context, which an ND1 invalidate result carries."""
         return next((w for w in self.windows.values() if w.context == context), None)
 
-    def invalidated_by(self, results: Iterable[NdResultEx]) -> None:
-        """Results were polled: keys that peers have invalidated, as receive completions say (one
-        entry of type ReceiveAndInvalidate, or the invalidate result of an ND1 receive), are not
-        valid any more. Keys that no object has any more are left out.
-        """
-        for result in results:
-            if result.status or not result.token:
-                continue
-            if result.type in (CqeType.RECEIVE_AND_INVALIDATE, CqeType.INVALIDATE):
-                keyed = self.object_of(result.token)
-                if keyed is not None:
-                    keyed.valid = False
-
     async def remove_device(self) -> None:
         """REMOVE_DEVICE; final until reset."""
         ok(await self.command(Cmd.REMOVE_DEVICE, 0))
-        self.removed = True
 
     # -- interrupts --------------------------------------------------------------------------------
 
