@@ -7,14 +7,12 @@ latest block of records; ``await env.sync()`` brings it up to date.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from tb.env import defs
-from tb.env.agents.base import Pending
 from tb.env.agents.control import ok
-from tb.env.agents.doorbell import Post, ReadResult, WriteResult
+from tb.env.agents.doorbell import ReadResult, WriteResult
 from tb.env.defs import (
     LOG0,
     LOG1,
@@ -93,12 +91,6 @@ class Adapter:
         """A write to a doorbell page; returns (resp, cause). Options: see DoorbellAgent.post."""
         post = self.env.doorbells.post
         return await post(page, offset, data, size=size, strb=strb, length=len, **options)
-
-    def write_many(
-        self, posts: Iterable[Post | tuple[int, int, int]]
-    ) -> list[Pending[WriteResult]]:
-        """Pipelined writes (page, offset, data), one per cycle; await the answers as needed."""
-        return self.env.doorbells.post_many(Post(*post) for post in posts)
 
     async def read(self, page: int, offset: int, **options: Any) -> ReadResult:
         """A read from a doorbell page; returns (resp, data)."""
