@@ -57,13 +57,14 @@ class Place:
 
 
 class Pool:
-    """Regions of two zones."""
+    """Regions of two zones. :attr:`valid` are the keys that are valid for sure."""
 
     def __init__(self, host: Adapter, rng: random.Random, config: Config) -> None:
         self._host, self._rng = host, rng
         first, second = rng.sample(range(1 << 16), 2)
         self.zones = (first, second)
         self.places: list[Place] = []
+        self.valid: set[int] = set()
         self._old: list[int] = []
         self._numbers = rng.sample(range(config.num_mr), min(8, config.num_mr))
 
@@ -91,12 +92,13 @@ class Pool:
         region = place.region
         place.low, place.high = 0, region.length
         self.places.append(place)
-        await region.register()
+        self.valid.add(await region.register())
 
     async def renew(self, place: Place) -> None:
         """The region goes and comes again, elsewhere; its buffers stay posted."""
         region = place.region
         self.places.remove(place)
+        self.valid.discard(region.key)
         await region.deregister()
         self._old.append(region.key)
         await self._host.env.harness.cycles(self._rng.choice((0, 0, 200)))
@@ -152,7 +154,7 @@ class Pool:
         if cause is Cause.BAD_REGION:
             old = [*self._old[-1:], rng.choice(self._old)] if self._old else []
             key = rng.choice((0, _MOST, rng.getrandbits(32), *old))
-            if any(p.region.key == key for p in self.places):
+            if key in self.valid or any(p.region.key == key for p in self.places):
                 return None
             return Segment(rng.getrandbits(64), length, key)
         if cause is Cause.BAD_ZONE:
