@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import pytest
 
 from models.codes import LogCause, ScatterCode
@@ -11,8 +13,9 @@ from tb.env.defs import Cause, Kind
 from tb.env.harness.records import Trace
 from tb.env.host.log_entries import sensible
 from tb.env.scoreboard.receive.context import Doubts
+from tb.env.scoreboard.scoreboard import Mismatch, Scoreboard
 from tb.selftest.engine_streams import OWN, EngineStream
-from tb.selftest.mutations import late_board
+from tb.selftest.mutations import OPEN_END, late_board
 
 # -- why a post was refused, which message was too long --------------------------------------------
 
@@ -64,3 +67,22 @@ def test_strange_entries() -> None:
     assert not sensible((Cause.CQ_OVERFLOW, Kind.CQ | 0x80, 7, 0), 8)
     assert not sensible((Cause.STRAY_B, Kind.CQ, 0, 0), 8)
     assert not sensible((0x7F, Kind.CQ, 0, 0), 8)
+
+
+# -- buffers over the whole life of an engine ------------------------------------------------------
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_no_buffer_is_forgotten(shared: bool) -> None:
+    """Each is in its queue, taken, completed, or given back with its SRQ."""
+    stream = EngineStream().receivers()
+    for _ in range(3):
+        stream.receive(stream.buffer(0 if shared else OWN), shared)
+    for forgotten in (False, True):
+        board = Scoreboard(stream.params)
+        board(list(stream.records))
+        receives = board.engine_checks.rc
+        if forgotten:
+            (receives.srqs[0] if shared else receives.rqs[OWN]).buffers.pop()
+        with pytest.raises(Mismatch, match="unaccounted for, of 3") if forgotten else nullcontext():
+            board.finish(OPEN_END)
