@@ -13,9 +13,12 @@ from models.post.post import Post
 from tb.env.agents.base import Pending
 from tb.env.agents.control import CommandError
 from tb.env.agents.doorbell import WriteResult
+from tb.env.defs import Right
 from tb.env.host.qp import Qp
 from tb.env.host.recv import Srq
 from tb.env.host.regions import MemoryWindow, Region
+
+BOTH = Right.REMOTE_READ | Right.REMOTE_WRITE
 
 
 async def allowed(action: Coroutine[Any, Any, Any]) -> bool:
@@ -110,6 +113,16 @@ class Queue:
         return size - (len(self.accepted) + coming - self.polled)
 
 
+class Given(NamedTuple):
+    """Part of a region that a window has."""
+
+    window: MemoryWindow
+    region: Region
+    offset: int
+    length: int
+    rights: int
+
+
 @dataclass(eq=False)
 class Zone:
     """A protection zone with its objects; those that nobody has now are in the lists."""
@@ -158,8 +171,8 @@ class Side:
     """Requests in post order, not polled."""
     buffers: deque[int] = field(default_factory=deque)
     """Addresses of receives, not polled."""
-    kept: list[tuple[MemoryWindow, Region, int, int, int]] = field(default_factory=list)
-    """Windows that are valid on it: with region, offset, length, rights."""
+    kept: list[Given] = field(default_factory=list)
+    """Windows that are valid on it."""
 
     @property
     def number(self) -> int:

@@ -11,10 +11,9 @@ from typing import Any, ClassVar
 from models.post.post import Segment
 from tb.env.defs import KEY, CqeStatus, Opcode, QpState, Right
 from tb.env.host.regions import MemoryWindow
-from tb.sequences.life.objects import Asked, Link, Side, Zone, allowed
+from tb.sequences.life.objects import BOTH, Asked, Link, Side, Zone, allowed
 from tb.sequences.traffic.window_traffic import WindowTraffic
 
-_BOTH = Right.REMOTE_READ | Right.REMOTE_WRITE
 _SIZE = 1 << 11
 _M64 = (1 << 64) - 1
 _NEXT = 1 << KEY["generation"].lsb
@@ -89,7 +88,7 @@ class WindowLife(WindowTraffic):
         keys += self.gone[-8:]
         keys += [window.key for window in zone.windows]
         for other in self._sides:
-            keys += [entry[0].key for entry in other.kept if other is not side]
+            keys += [given.window.key for given in other.kept if other is not side]
         for foreign in self._domains:
             keys += [region.key for region in foreign.regions if foreign is not zone]
         return keys
@@ -147,13 +146,13 @@ class WindowLife(WindowTraffic):
         base = readable.base if key == readable.key else region.base
         segment = Segment(base + offset & _M64, length, key)
         post = window.make_bind(
-            side.qp, region, rights=_BOTH, segments=[segment], context=1 << 40 | self.serial()
+            side.qp, region, rights=BOTH, segments=[segment], context=1 << 40 | self.serial()
         )
         await self.until(await self.ask(link, side, post))
 
     async def _twice(self, link: Link, side: Side) -> None:
         """Bind of a valid window, in its place after the first (MW-03)."""
-        window = await self._given(link, side, _BOTH)
+        window = await self._given(link, side, BOTH)
         if window is not None:
             post = window.make_bind(side.qp, link.zone.regions[1], context=1 << 40 | self.serial())
             await self.until(await self.ask(link, side, post))
@@ -170,7 +169,7 @@ class WindowLife(WindowTraffic):
         asked = await self.ask(link, side, region.make_fast_register(side.qp, context=context))
         if asked is not None:
             self.given(region)
-            asked = await self.bind(link, side, window, region, (0, 64), _BOTH)
+            asked = await self.bind(link, side, window, region, (0, 64), BOTH)
         if asked is not None:
             post = self.make(side, Opcode.INVALIDATE, token=region.key)
             await self.until(await self.ask(link, side, post))
@@ -190,7 +189,7 @@ class WindowLife(WindowTraffic):
         """Invalidate and SendAndInvalidate of one key at about the same time (MW-05)."""
         rng = self.rng
         side, peer = self.pick(link)
-        window = await self._given(link, side, _BOTH)
+        window = await self._given(link, side, BOTH)
         if window is None:
             return
         key = window.key

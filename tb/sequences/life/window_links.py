@@ -21,13 +21,12 @@ from tb.env.defs import Cause, CqeType, QpState, RecvFlag, Right
 from tb.env.host.qp import connect_pair
 from tb.env.host.regions import Keyed, MemoryWindow, Region
 from tb.sequences import CarillonSequence
-from tb.sequences.life.objects import Asked, Link, Message, Side, Zone, allowed
+from tb.sequences.life.objects import BOTH, Asked, Link, Message, Side, Zone, allowed
 
 _ARENA = 1 << 11  # bytes of a region that peers may reach
 _BUFFER = 64  # bytes of a receive buffer
 _ID = 8  # bytes of a message that tell it from all others
 _PATIENCE = 16  # looks without room before the states are asked
-_BOTH = Right.REMOTE_READ | Right.REMOTE_WRITE
 _AGAIN = (Cause.QUEUE_FULL, Cause.NO_CREDIT)
 _OVER = (Cause.NOT_CONNECTED, Cause.DEVICE_REMOVED)
 
@@ -68,7 +67,7 @@ class WindowLinks(CarillonSequence):
         self.messages: dict[bytes, Message] = {}
         self.gone: list[int] = []
         self.done: Counter[str] = Counter()
-        self._keyed: dict[Keyed, int] = {}
+        self._keyed: list[Keyed] = []
         self._sides: list[Side] = []
         self._answers: list[Pending[WriteResult]] = []
         self._told: dict[int, int] = {}
@@ -104,7 +103,7 @@ class WindowLinks(CarillonSequence):
         small = self.config.num_mr < 8
         for n in range(3):
             rights = Right.LOCAL_WRITE if n == 0 else rng.choice((Right(0), Right.REMOTE_READ))
-            rights = Right.LOCAL_WRITE | _BOTH if n == 2 else rights
+            rights = Right.LOCAL_WRITE | BOTH if n == 2 else rights
             length = _ARENA + (1 << 14 if n == 0 else 0)
             base = self.env.memory.allocate(length + 256) + rng.randint(64, 128)
             region = await host.register(length, base=base, zone=zone.number, rights=rights)
@@ -112,19 +111,18 @@ class WindowLinks(CarillonSequence):
             self.env.memory.write(base, rng.randbytes(_ARENA))
             if n == 0:
                 zone.free = list(range(base + _ARENA, base + length - _BUFFER, _BUFFER))
-            self._note(region)
+            self._keyed.append(region)
         for _ in range(1 if small else 3):
             base = self.env.memory.allocate(_ARENA + 128) + rng.randint(0, 64)
-            rights = Right.LOCAL_WRITE | _BOTH
+            rights = Right.LOCAL_WRITE | BOTH
             fast = await host.allocate(_ARENA, base=base, zone=zone.number, rights=rights)
             self.env.memory.write(base, rng.randbytes(_ARENA))
             zone.fast.append(fast)
-            self._note(fast)
         for _ in range(min(self.windows, self.config.num_mw // self._zones())):
             context = rng.getrandbits(60) | 1 << 61
             window = await host.create_window(zone=zone.number, context=context)
             zone.windows.append(window)
-            self._note(window)
+        self._keyed += [*zone.fast, *zone.windows]
         return zone
 
     async def _side(self, number: int, zone: Zone) -> Side:
@@ -180,19 +178,7 @@ class WindowLinks(CarillonSequence):
         """Closes a window, and makes it anew with another context."""
         await window.close()
         if not self.removed and await allowed(window.create(self.rng.getrandbits(60) | 1 << 61)):
-            self._note(window)
             zone.windows.append(window)
-
-    # -- keys --------------------------------------------------------------------------------------
-
-    def _note(self, keyed: Keyed) -> None:
-        self._keyed[keyed] = keyed.key
-
-    async def look(self, keyed: MemoryWindow | Region) -> bool:
-        """Whether the key is valid, as the engine says."""
-        status = await keyed.refresh()
-        self._note(keyed)
-        return status.valid
 
     # -- time, completions -------------------------------------------------------------------------
 
@@ -252,12 +238,7 @@ class WindowLinks(CarillonSequence):
         self._serial += 1
         return self._serial
 
-    async def ask(
-        self,
-        link: Link,
-        side: Side,
-        post: Post,
-    ) -> Asked | None:
+    async def ask(self, link: Link, side: Side, post: Post) -> Asked | None:
         """Posts as soon as there is room; None if the connection has ended."""
         while not link.over:
             if len(side.open) >= side.qp.depth:
@@ -387,7 +368,7 @@ class WindowLinks(CarillonSequence):
         # Checks are answered in order: those of this connection have been when this one is.
         await self.env.transport.responder.check(0xFFFF, 1, 0, 0, 0)
         for keyed in link.left:
-            valid = await self.look(keyed)
+            valid = (await keyed.refresh()).valid
             if isinstance(keyed, MemoryWindow):
                 if valid:
                     await self._renew(keyed, link.zone)
@@ -403,7 +384,6 @@ class WindowLinks(CarillonSequence):
             await region.deregister()
             if not await allowed(region.allocate()):
                 return
-            self._note(region)
         zone.fast.append(region)
 
     # -- the end -----------------------------------------------------------------------------------

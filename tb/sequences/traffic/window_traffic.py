@@ -10,11 +10,10 @@ from typing import Any
 from models.post.post import Segment
 from tb.env.defs import Opcode, PostFlag, Right
 from tb.env.host.regions import Keyed, MemoryWindow, Region, next_key
-from tb.sequences.life.objects import Asked, Link, Message, Side, allowed
+from tb.sequences.life.objects import BOTH, Asked, Given, Link, Message, Side, allowed
 from tb.sequences.life.window_links import WindowLinks
 
-_BOTH = Right.REMOTE_READ | Right.REMOTE_WRITE
-_RIGHTS = (_BOTH, _BOTH, Right.REMOTE_READ, Right.REMOTE_WRITE)
+_RIGHTS = (BOTH, BOTH, Right.REMOTE_READ, Right.REMOTE_WRITE)
 _MOST_INLINE = 32
 
 
@@ -84,12 +83,7 @@ class WindowTraffic(WindowLinks):
         return good
 
     async def access(
-        self,
-        link: Link,
-        side: Side,
-        key: int,
-        span: tuple[int, int],
-        write: bool,
+        self, link: Link, side: Side, key: int, span: tuple[int, int], write: bool
     ) -> Asked | None:
         """``side`` reads or writes its peer's memory: exactly ``span`` (address, length)."""
         rng, memory = self.rng, self.env.memory
@@ -181,52 +175,56 @@ class WindowTraffic(WindowLinks):
         if good and link.clean and rng.random() < 0.2:
             await allowed(region.deregister())
         if good:
-            good = await self._take_back(link, side, peer, window, region, offset, length, rights)
+            given = Given(window, region, offset, length, int(rights))
+            await self._take_back(link, side, peer, given)
         elif window not in zone.windows:
             link.left.append(window)
 
-    async def _take_back(
-        self,
-        link: Link,
-        side: Side,
-        peer: Side,
-        window: MemoryWindow,
-        region: Region,
-        offset: int,
-        length: int,
-        rights: Right | int,
-    ) -> bool:
-        rng = self.rng
-        if rng.random() < self.keep:
-            await self.look(window)
-            side.kept.append((window, region, offset, length, int(rights)))
-            return True
-        kind = rng.randrange(3)
+    async def _take_back(self, link: Link, side: Side, peer: Side, given: Given) -> None:
+        if self.rng.random() < self.keep:
+            await given.window.refresh()
+            side.kept.append(given)
+        else:
+            await self._end_key(link, side, peer, given.window)
+
+    async def _end_key(
+        self, link: Link, side: Side, peer: Side, keyed: MemoryWindow | Region
+    ) -> None:
+        """One of the ways to end its key. If that fails it is looked at after the connection."""
+        zone = link.zone
+        kind = self.rng.randrange(3 if isinstance(keyed, MemoryWindow) else 4)
         if kind == 0:
-            good = await self.local(link, side, window)
+            good = await self.local(link, side, keyed)
         elif kind == 1:
-            good = await self.deliver(link, peer, side, window.key)
+            good = await self.deliver(link, peer, side, keyed.key)
+        elif isinstance(keyed, MemoryWindow):
+            await self._renew(keyed, zone)
+            return
+        elif kind == 2:
+            good = await self.until(await self.read_and_invalidate(link, side, keyed.key))
+            if good:
+                self.gone.append(keyed.key)
         else:
-            await self._renew(window, link.zone)
-            return True
-        if good and link.clean:
-            await self.look(window)
-            link.zone.windows.append(window)
+            await self.again(keyed, zone, deregister=True)
+            return
+        if not good or not link.clean:
+            link.left.append(keyed)
+            return
+        await keyed.refresh()
+        if isinstance(keyed, MemoryWindow):
+            zone.windows.append(keyed)
         else:
-            link.left.append(window)
-        return good
+            zone.fast.append(keyed)
 
     async def _old_friend(self, link: Link) -> None:
         """A window that has been valid since long, perhaps since another connection."""
         side, peer = self.pick(link)
         if not side.kept:
             return
-        entry = side.kept.pop(self.rng.randrange(len(side.kept)))
-        window, region, offset, length, rights = entry
-        base = region.base + offset
-        good = await self.use(link, peer, window.key, base, length, rights)
-        if good:
-            await self._take_back(link, side, peer, *entry)
+        given = side.kept.pop(self.rng.randrange(len(side.kept)))
+        window, base = given.window, given.region.base + given.offset
+        if await self.use(link, peer, window.key, base, given.length, given.rights):
+            await self._take_back(link, side, peer, given)
         else:
             link.left.append(window)
 
@@ -253,33 +251,14 @@ class WindowTraffic(WindowLinks):
             window = zone.windows.pop()
             part, size = random_range(rng, length)
             span = (offset + part, size)
-            good = await self.until(await self.bind(link, side, window, region, span, _BOTH))
-            good = good and await self.use(link, peer, window.key, base + part, size, _BOTH)
+            good = await self.until(await self.bind(link, side, window, region, span, BOTH))
+            good = good and await self.use(link, peer, window.key, base + part, size, BOTH)
             good = good and await self.local(link, side, window)
             link.left.append(window)
         if good:
-            good = await self._end_region(link, side, peer, region)
-        if not good:
-            link.left.append(region)
-
-    async def _end_region(self, link: Link, side: Side, peer: Side, region: Region) -> bool:
-        kind = self.rng.randrange(4)
-        if kind == 0:
-            good = await self.local(link, side, region)
-        elif kind == 1:
-            good = await self.deliver(link, peer, side, region.key)
-        elif kind == 2:
-            good = await self.until(await self.read_and_invalidate(link, side, region.key))
-            if good:
-                self.gone.append(region.key)
+            await self._end_key(link, side, peer, region)
         else:
-            await self.again(region, link.zone, deregister=True)
-            return True
-        if good and link.clean:
-            await self.look(region)
-            link.zone.fast.append(region)
-            return True
-        return False
+            link.left.append(region)
 
     async def read_and_invalidate(self, link: Link, side: Side, key: int) -> Asked | None:
         """A Read of the peer's open region that invalidates a key here."""
@@ -298,7 +277,7 @@ class WindowTraffic(WindowLinks):
         side, peer = self.pick(link)
         region = link.zone.regions[1]
         if side.qp.guarded:
-            await self.use(link, peer, region.key, region.base, 1 << 11, _BOTH)
+            await self.use(link, peer, region.key, region.base, 1 << 11, BOTH)
 
     async def _talk(self, link: Link) -> None:
         """Messages both ways."""
