@@ -57,7 +57,6 @@ class CarillonEnv(uvm_env):
         self.control = ControlAgent("control", self)
         self.completions = CompletionAgent("completions", self)
         self.credits = CreditAgent("credits", self)
-        self.completions.credits = self.credits
         self.mem = MemoryAgent("mem", self)
         self.interrupts = InterruptAgent("interrupts", self)
         self.agents: list[BfmAgent] = [

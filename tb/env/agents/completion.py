@@ -125,12 +125,6 @@ class CompletionAgent(BfmAgent):
     driver_type = ItemDriver
     reports = (Completion,)
     channels = (Channel.CPL,)
-    #: The agent that asks for credits.
-    credits: CreditAgent
-
-    async def reserve(self, cq: int, count: int = 1) -> bool:
-        """Asks for credits and waits for the answer."""
-        return await self.credits.reserve(cq, count)
 
     def send(self, cq: int, *, at_cycle: int | None = None, gap: int = 0, **fields: Any) -> None:
         """One completion in a beat of its own. ``fields``: those of :class:`Cpl`."""
