@@ -299,17 +299,16 @@ class CqModel:
 
     # -- the consumer ------------------------------------------------------------------------
 
-    def doorbell(self, index: int, arm: ArmType | None = None, written: int | None = None) -> Step:
+    def doorbell(self, index: int, arm: ArmType | None = None) -> Step:
         """Consumer index (modulo 2^index_bits) with an optional arm (CQ-22).
 
-        ``written`` overrides :attr:`written` for a caller that counts elsewhere. The index is
-        taken first, then the arm. Causes: NO_CQ, CQ_DESTROYING, BAD_INDEX.
+        The index is taken first, then the arm. Causes: NO_CQ, CQ_DESTROYING, BAD_INDEX.
         """
         if self.life is Life.FREE:
             return Step(Cause.NO_CQ)
         if self.life is Life.DESTROYING:
             return Step(Cause.CQ_DESTROYING)
-        if not self.index_legal(index, written):
+        if not self.index_legal(index):
             return Step(Cause.BAD_INDEX)
         self.cons = self._number(index)
         while self.entries and self.entries[0].index < self.cons:
@@ -321,10 +320,9 @@ class CqModel:
     def _number(self, index: int) -> int:
         return self.cons + (index - self.cons) % (1 << self.index_bits)
 
-    def index_legal(self, index: int, written: int | None = None) -> bool:
+    def index_legal(self, index: int) -> bool:
         """CQ-22: from the consumer index up to the last entry written."""
-        limit = self.written if written is None else written
-        return self._number(index) <= limit
+        return self._number(index) <= self.written
 
     def _arm(self, arm: ArmType) -> None:
         """CQ-14: every arm is evaluated, one that merges too, by the merged type."""

@@ -66,7 +66,6 @@ class EqModel:
         self.outcomes: dict[int, EventWrite | None] = {}  #: answered, step to come; None: OKAY
         self.answered = 0  #: entries acknowledged
         self.interrupts = 0  #: vectors raised
-        self.interrupt_owed = False
         self.interrupts_allowed = 0
         self._slots: dict[int, int] = {}
         self._read = 0
@@ -196,7 +195,6 @@ class EqModel:
         self.outcomes[event.cq] = None if okay else event
         self.answered += okay
         if okay or event.attempt == MAX_ATTEMPTS:
-            self.interrupt_owed = True
             self.interrupts_allowed += 1
         else:
             self.retries.append(event)
@@ -219,4 +217,3 @@ class EqModel:
             raise ModelError("interrupt without an event entry")
         self.interrupts += 1
         self.interrupts_allowed -= 1
-        self.interrupt_owed = False

@@ -214,11 +214,9 @@ class CompletionCore:
             self._eq(cq).attached -= 1
         return step
 
-    def doorbell(
-        self, cq: int, index: int, arm: ArmType | None = None, written: int | None = None
-    ) -> Step:
-        """DOORBELL: consumer index and optional arm; ``written`` as for :func:`doorbell_cause`."""
-        return self._called(cq, self.cqs[cq].doorbell(index, arm, written))
+    def doorbell(self, cq: int, index: int, arm: ArmType | None = None) -> Step:
+        """DOORBELL: consumer index and optional arm."""
+        return self._called(cq, self.cqs[cq].doorbell(index, arm))
 
     def cb_return(self, cq: int) -> Step:
         """CB_RETURN: the callback has returned."""

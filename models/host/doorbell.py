@@ -97,16 +97,14 @@ def doorbell_cause(
     strb: int,
     data: int,
     queues: Queues,
-    written: int | None = None,
 ) -> Cause:
-    """Why a write is refused, or OK; changes nothing.
-
-    Arguments as for :func:`decode_write`; ``written`` overrides the queue's count of entries
-    written (unbounded, since creation), for a caller that knows the moment of the check better.
-    """
+    """Why a write is refused, or OK; changes nothing. Arguments as for :func:`decode_write`."""
     word = decode_write(addr, length, size, strb, data, queues)
-    if isinstance(word, Cause):
-        return word
+    return word if isinstance(word, Cause) else word_cause(word, queues)
+
+
+def word_cause(word: DoorbellWord, queues: Queues) -> Cause:
+    """The same of a doorbell or callback return that names a queue."""
     cq = queues.cqs[word.cq]
     if cq.life is Life.FREE:
         return Cause.NO_CQ
@@ -116,7 +114,7 @@ def doorbell_cause(
         return Cause.OK if cq.running else Cause.NO_CALLBACK
     if cq.life is Life.DESTROYING:
         return Cause.CQ_DESTROYING
-    return Cause.OK if cq.index_legal(word.index, written) else Cause.BAD_INDEX
+    return Cause.OK if cq.index_legal(word.index) else Cause.BAD_INDEX
 
 
 def read_refused(addr: int, length: int, size: int, num_pages: int) -> bool:

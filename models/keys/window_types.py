@@ -66,10 +66,6 @@ class KeyState:
         mask |= ((1 << 19) - 1) << 48 if self.used else 0
         return mask | (((1 << 31) - 1) << 48 if self.valid else 0)
 
-    def agrees(self, bits: int) -> bool:
-        """True if 96 bits of the trace show this state, as far as it is defined."""
-        return not (self.encode() ^ bits) & self.defined
-
 
 @dataclass(frozen=True)
 class KeyStep:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from models.codes import Cause, Command, CommandResult, ConnEvent, LogCause, ModelError, QpState
+from models.codes import Cause, Command, CommandResult, ConnEvent, LogCause, QpState
 from models.host.control import Args
 from models.keys.keys import KeyTable
 from models.layouts import PAGE_BYTES
@@ -151,25 +151,6 @@ class PostingModel:
         indication = self.qps[qp].indicate(late)
         self.work_beats += 1
         return indication
-
-    def check_work(self, tdata: int, tdest: int, tuser: int, tlast: int) -> Indication:
-        """A beat of ``m_axis_work`` is offered: :class:`ModelError` unless it is the next one of
-        its queue pair, bit for bit.
-
-        A beat of a queue pair that has just left CONNECTED was offered before that.
-        """
-        if tdest >= self.params.num_qp:
-            raise ModelError(f"DF-09: work for queue pair {tdest}, which does not exist")
-        late = self.qps[tdest].state is not QpState.CONNECTED
-        expected = self.indicate(tdest, late)
-        got = (tdata, tuser, bool(tlast))
-        want = (expected.post.encode(), expected.tuser, expected.last)
-        if got != want:
-            raise ModelError(
-                f"DF-09: QP {tdest}, request {expected.number}: work {got[0]:#x} {got[1]:#x} "
-                f"{got[2]}, expected {want[0]:#x} {want[1]:#x} {want[2]}"
-            )
-        return expected
 
     def done_beat(self, tdata: int) -> Input:
         """A beat of ``s_axis_done`` (64 bits)."""

@@ -82,10 +82,6 @@ class QpModel(KeyUser):
         """Number of requests accepted and not retired."""
         return self.tail - self.retired
 
-    def batch_end(self, number: int) -> bool:
-        """True if the request that has not retired is the last one of its batch."""
-        return next(r.last for r in self.requests if r.number == number)
-
     def trace_state(self, lane: int = 3) -> int:
         """The 96-bit state in the trace port's encoding; lane 3 (posting) or 4 (retirement)."""
         mask = (1 << self.params.idx_w) - 1

@@ -225,8 +225,6 @@ class ReceiveModel:
         *,
         credit: bool = True,
         cq_error: bool = False,
-        tail_seen: int | None = None,
-        reported_seen: int | None = None,
     ) -> RecvInput:
         """A beat of ``s_axis_rreq`` (128 bits); the rest as for :meth:`ReceiveQp.take`."""
         request = RecvRequest.decode(tdata)
@@ -236,13 +234,7 @@ class ReceiveModel:
         if request.malformed or rq is None or rq.qp.state is QpState.FREE:
             log = LogCause.RREQ_BAD
         else:
-            answer = rq.take(
-                request,
-                credit=credit,
-                cq_error=cq_error,
-                tail_seen=tail_seen,
-                reported_seen=reported_seen,
-            )
+            answer = rq.take(request, credit=credit, cq_error=cq_error)
             if answer.code is ScatterCode.BAD_TOKEN:
                 log = LogCause.TOKEN_REFUSED
         self.takes += answer.buffer is not None

@@ -46,6 +46,9 @@ _CAPS = {Reg[layout.name]: layout for layout in (CAP0, CAP1, CAP2, CAP3, CAP4, C
 #: Builds of the completion core alone, and of the whole engine.
 _BUILDS = ("default, small, largest", "engine, engine_small")
 
+#: Clock cycles after which a drain gives up.
+_NO_REST = 200_000
+
 
 class CarillonEnv(uvm_env):
     """Everything around the engine. Tests use the agents, ``host`` (the driver) and ``memory``."""
@@ -55,7 +58,6 @@ class CarillonEnv(uvm_env):
         self.control = ControlAgent("control", self)
         self.completions = CompletionAgent("completions", self)
         self.credits = CreditAgent("credits", self)
-        self.completions.credits = self.credits
         self.mem = MemoryAgent("mem", self)
         self.interrupts = InterruptAgent("interrupts", self)
         self.agents: list[BfmAgent] = [
@@ -193,11 +195,11 @@ class CarillonEnv(uvm_env):
         """Returns when all records up to now are delivered: memory and agents are up to date."""
         await self.harness.flush()
 
-    async def drain(self, quiet: int = 64, limit: int = 200_000) -> None:
+    async def drain(self, quiet: int = 64) -> None:
         """Waits until nothing has happened for ``quiet`` cycles more than memory takes for a
         response, and nothing is unanswered.
         """
-        end = self.harness.cycle + limit
+        end = self.harness.cycle + _NO_REST
         while True:
             seen = self.records
             await self.harness.cycles(quiet + self.mem.slowest)
@@ -207,12 +209,12 @@ class CarillonEnv(uvm_env):
                 return
             if self.harness.cycle > end:
                 busy = [agent.get_name() for agent in self.agents if not agent.idle]
-                raise AssertionError(f"no rest after {limit} cycles; unanswered: {busy}")
+                raise AssertionError(f"no rest after {_NO_REST} cycles; unanswered: {busy}")
 
-    def stall_all(self, probability: float, seed: int | None = None) -> None:
+    def stall_all(self, probability: float) -> None:
         """Random stalls on every channel."""
         for agent in self.agents:
-            agent.stall(probability, self.seed if seed is None else seed)
+            agent.stall(probability, self.seed)
 
     def release_all(self) -> None:
         """Ends all stalls and holds."""

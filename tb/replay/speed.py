@@ -12,7 +12,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 from tb.compiled import VARIABLE as COMPILED
@@ -164,7 +163,7 @@ def show(runs: Iterable[Measured], found: Mapping[str, Any]) -> str:
     return text + f"\nconfiguration: {found['config']}"
 
 
-def bench(seed: int, out: Path = OUT) -> int:
+def bench(seed: int) -> int:
     """Measures, prints, writes; 0."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     runs: list[Measured] = []
@@ -173,6 +172,6 @@ def bench(seed: int, out: Path = OUT) -> int:
             print(f"measuring: {test}", flush=True)
             runs += _measure(kind, test, share, seed)
     found = summary(runs, seed)
-    write_whole(out, json.dumps(found, indent=1) + "\n")
-    print(f"\n{show(runs, found)}\nbench-tb: written to {relative(out)}")
+    write_whole(OUT, json.dumps(found, indent=1) + "\n")
+    print(f"\n{show(runs, found)}\nbench-tb: written to {relative(OUT)}")
     return 0

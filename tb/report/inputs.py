@@ -96,11 +96,11 @@ def load_file(path: Path, source: Source) -> Loaded:
         return Loaded(source, problem=f"cannot be read: {one_line(error, 200)}")
 
 
-def load_history(path: Path, runs: int = 200) -> Loaded:
-    """The last ``runs`` runs, oldest first, their metrics, and how often each test failed."""
+def load_history(path: Path) -> Loaded:
+    """The last 200 runs, oldest first, their metrics, and how often each test failed."""
     if not path.is_file():
         return Loaded(HISTORY, problem="is not there")
-    last = "(SELECT id FROM runs ORDER BY id DESC LIMIT ?)"
+    last = "(SELECT id FROM runs ORDER BY id DESC LIMIT 200)"
     failing = "outcome IN ('failed', 'error')"
     queries = {
         "runs": f"SELECT * FROM runs WHERE id IN {last} ORDER BY id",
@@ -115,8 +115,7 @@ def load_history(path: Path, runs: int = 200) -> Loaded:
         with closing(sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True)) as base:
             base.row_factory = sqlite3.Row
             data = {
-                name: [dict(row) for row in base.execute(query, (runs,))]
-                for name, query in queries.items()
+                name: [dict(row) for row in base.execute(query)] for name, query in queries.items()
             }
         # Numbers of a run that was interrupted are those of no run.
         left_out = {run["id"] for run in data["runs"] if run.get("interrupted")}

@@ -19,7 +19,6 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
-from pathlib import Path
 
 import yaml
 
@@ -139,18 +138,18 @@ def _bins(job: Job) -> dict[str, int]:
     return found
 
 
-def write_tiers(
-    quick: Sequence[Record], nightly: Sequence[Record], path: Path = TIERS_YAML
-) -> None:
+def write_tiers(quick: Sequence[Record], nightly: Sequence[Record]) -> None:
     """The comment at its head stays, and what was nightly: it was not measured again."""
-    head = "".join(f"{line}\n" for line in path.read_text().splitlines() if line.startswith("#"))
-    data = yaml.safe_load(path.read_text())
+    head = "".join(
+        f"{line}\n" for line in TIERS_YAML.read_text().splitlines() if line.startswith("#")
+    )
+    data = yaml.safe_load(TIERS_YAML.read_text())
     # Jobs on Icarus have no code coverage: which of them are quick is written by hand.
     icarus = [job for job in data["quick"] if "-icarus-" in job]
     data["quick"] = sorted({*(r.job.id for r in quick), *icarus})
     old = {*data["nightly"]} & {job.id for job in select_jobs(find_modules())}
     data["nightly"] = sorted((old | {r.job.id for r in nightly}) - {*data["quick"]})
-    write_whole(path, head + yaml.safe_dump(data, width=200, sort_keys=False))
+    write_whole(TIERS_YAML, head + yaml.safe_dump(data, width=200, sort_keys=False))
 
 
 def run_choose() -> int:

@@ -142,14 +142,14 @@ def run_of(job: Job, config: BuildConfig, hosts: Execute | None) -> tuple[Result
 
 
 def conclude(
-    rows: Sequence[Row], modules: Sequence[Module], runs: Sequence[SimRun], out: Path = OUT
+    rows: Sequence[Row], modules: Sequence[Module], runs: Sequence[SimRun]
 ) -> list[Outcome]:
     """What the runs together say of each row; writes faults.json."""
     outcomes = []
     for row in rows:
         jobs = set(jobs_of(row, modules))
         outcomes.append(Outcome(row, tuple(run for run in runs if run.job in jobs)))
-    write_whole(out, json.dumps([outcome.as_json() for outcome in outcomes], indent=1) + "\n")
+    write_whole(OUT, json.dumps([outcome.as_json() for outcome in outcomes], indent=1) + "\n")
     return outcomes
 
 

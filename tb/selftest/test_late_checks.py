@@ -1,22 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the scoreboard learns late, what it demands of the log and of payloads."""
+"""What the scoreboard learns late, what it demands of the log."""
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import Any, cast
+from contextlib import nullcontext
 
 import pytest
 
 from models.codes import LogCause, ScatterCode
 from models.receive.receive_types import RecvRequest, TakeResult
-from tb.env.defs import Cause, CqeStatus, Kind
+from tb.env.defs import Cause, Kind
 from tb.env.harness.records import Trace
 from tb.env.host.log_entries import sensible
-from tb.env.scoreboard.ledger import ReceiveLedger
 from tb.env.scoreboard.receive.context import Doubts
+from tb.env.scoreboard.scoreboard import Mismatch, Scoreboard
 from tb.selftest.engine_streams import OWN, EngineStream
-from tb.selftest.mutations import late_board
+from tb.selftest.mutations import OPEN_END, late_board
 
 # -- why a post was refused, which message was too long --------------------------------------------
 
@@ -34,30 +33,6 @@ def test_only_a_failure_in_the_same_cycle_explains_a_refusal(cq: int, cycle: int
     doubt = doubts.settle(11)
     told = None if doubt is None else (doubt.cq, doubt.text)
     assert told == (None if (cq, cycle) == (2, 10) else (2, "refused"))
-
-
-# -- payloads that must have been compared ---------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("ends", "comparable"),
-    [
-        ([], False),
-        ([(False, [CqeStatus.SUCCESS])], True),
-        ([(False, [CqeStatus.CANCELED, CqeStatus.SUCCESS])], True),
-        ([(False, [CqeStatus.CANCELED])], False),
-        ([(True, [CqeStatus.SUCCESS])], False),
-        ([(True, [CqeStatus.SUCCESS]), (False, [])], False),
-        ([(True, [CqeStatus.SUCCESS]), (False, [CqeStatus.SUCCESS])], True),
-    ],
-)
-def test_comparable(ends: list[tuple[bool, list[int]]], comparable: bool) -> None:
-    """Success on a QP that has lost nothing, whatever others lost."""
-    ledger = ReceiveLedger(cast(Any, None))
-    for lossy, statuses in ends:
-        seen = [SimpleNamespace(status=status) for status in statuses]
-        ledger.ends.append(cast(Any, SimpleNamespace(lossy=lossy, seen=seen)))
-    assert ledger.comparable() is comparable
 
 
 # -- entries of the error log ----------------------------------------------------------------------
@@ -92,3 +67,22 @@ def test_strange_entries() -> None:
     assert not sensible((Cause.CQ_OVERFLOW, Kind.CQ | 0x80, 7, 0), 8)
     assert not sensible((Cause.STRAY_B, Kind.CQ, 0, 0), 8)
     assert not sensible((0x7F, Kind.CQ, 0, 0), 8)
+
+
+# -- buffers over the whole life of an engine ------------------------------------------------------
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_no_buffer_is_forgotten(shared: bool) -> None:
+    """Each is in its queue, taken, completed, or given back with its SRQ."""
+    stream = EngineStream().receivers()
+    for _ in range(3):
+        stream.receive(stream.buffer(0 if shared else OWN), shared)
+    for forgotten in (False, True):
+        board = Scoreboard(stream.params)
+        board(list(stream.records))
+        receives = board.engine_checks.rc
+        if forgotten:
+            (receives.srqs[0] if shared else receives.rqs[OWN]).buffers.pop()
+        with pytest.raises(Mismatch, match="unaccounted for, of 3") if forgotten else nullcontext():
+            board.finish(OPEN_END)

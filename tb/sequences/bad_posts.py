@@ -31,18 +31,17 @@ _NO_PORTAL = 0x0C0
 
 @dataclass(frozen=True)
 class BadWrite:
-    """Arguments of a write that fails, and the causes that it may be told."""
+    """Arguments of a write that fails."""
 
     page: int
     post: Any
     options: dict[str, Any]
-    causes: frozenset[Cause]
     offset: int = 0
 
 
 def bad_post(rng: random.Random, cause: Cause, post: Post, page: int, config: Config) -> BadWrite:
     """A legal post through its owner's page, made to fail with ``cause``."""
-    where, offset, options, causes = page, 0, dict[str, Any](), {cause}
+    where, offset, options = page, 0, dict[str, Any]()
     if cause is Cause.BURST:
         options["length"] = rng.choice((1, 2))
     elif cause is Cause.BAD_SIZE:
@@ -53,13 +52,11 @@ def bad_post(rng: random.Random, cause: Cause, post: Post, page: int, config: Co
         offset = _NO_PORTAL
     elif cause is Cause.BAD_QP:
         post = replace(post, qp=rng.choice((config.num_qp, 0xFFFF, post.qp + config.num_qp)))
+    elif cause is Cause.NOT_OWNER:
+        where = (page + rng.randrange(1, config.num_pages)) % config.num_pages
     else:
-        causes.add(Cause.NO_QP)
-        if cause is Cause.NOT_OWNER:
-            where = (page + rng.randrange(1, config.num_pages)) % config.num_pages
-        else:
-            post = bad_bits(rng, cause, post)
-    return BadWrite(where, post, options, frozenset(causes), offset)
+        post = bad_bits(rng, cause, post)
+    return BadWrite(where, post, options, offset)
 
 
 def bad_size(rng: random.Random) -> dict[str, Any]:

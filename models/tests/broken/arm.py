@@ -185,8 +185,8 @@ class NeverWaits(CqModel):
 class TakesAnyIndex(CqModel):
     """Every consumer index is accepted, and consumed entries still trigger."""
 
-    def index_legal(self, index: int, written: int | None = None) -> bool:
-        del index, written
+    def index_legal(self, index: int) -> bool:
+        del index
         return True
 
     def _consumed_early(self, index: int) -> bool:
@@ -230,8 +230,8 @@ BROKEN: Final[Mapping[str, Parts]] = {
 class DropsWhenDrained(CqModel):
     """A waiting callback is cancelled when the consumer empties the queue."""
 
-    def doorbell(self, index: int, arm: ArmType | None = None, written: int | None = None) -> Step:
-        step = super().doorbell(index, arm, written)
+    def doorbell(self, index: int, arm: ArmType | None = None) -> Step:
+        step = super().doorbell(index, arm)
         if step.cause is Cause.OK and not self.entries:
             self._forget_due()
         return step
@@ -286,6 +286,6 @@ class CallsAfterDestroy(CqModel):
 class ComparesNoIndex(CqModel):
     """The consumer index is not compared with what was written."""
 
-    def index_legal(self, index: int, written: int | None = None) -> bool:
-        del index, written
+    def index_legal(self, index: int) -> bool:
+        del index
         return True

@@ -104,7 +104,6 @@ def _one_batch(parts: Parts) -> None:
     qp.post(deferred())
     assert qp.next_indication() is None
     assert qp.post(request()).released == range(3)
-    assert [qp.batch_end(number) for number in range(3)] == [False, False, True]
     assert [qp.indicate().last for _ in range(3)] == [False, False, True]
 
 

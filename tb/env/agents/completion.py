@@ -125,20 +125,14 @@ class CompletionAgent(BfmAgent):
     driver_type = ItemDriver
     reports = (Completion,)
     channels = (Channel.CPL,)
-    #: The agent that asks for credits.
-    credits: CreditAgent
-
-    async def reserve(self, cq: int, count: int = 1) -> bool:
-        """Asks for credits and waits for the answer."""
-        return await self.credits.reserve(cq, count)
 
     def send(self, cq: int, *, at_cycle: int | None = None, gap: int = 0, **fields: Any) -> None:
         """One completion in a beat of its own. ``fields``: those of :class:`Cpl`."""
         self.send_beat([Cpl(cq, **fields)], at_cycle=at_cycle, gap=gap)
 
-    def send_pair(self, first: Cpl, second: Cpl, at_cycle: int | None = None, gap: int = 0) -> None:
+    def send_pair(self, first: Cpl, second: Cpl) -> None:
         """Two completions in one beat."""
-        self.send_beat([first, second], at_cycle=at_cycle, gap=gap)
+        self.send_beat([first, second])
 
     def send_beat(
         self, lanes: Sequence[Cpl | None], at_cycle: int | None = None, gap: int = 0

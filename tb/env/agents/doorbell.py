@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from tb.env.agents.base import BfmAgent, BfmItem, ItemDriver, Pending
@@ -29,15 +28,6 @@ class ReadResult(NamedTuple):
 
     resp: int
     data: int
-
-
-class Post(NamedTuple):
-    """Arguments of :meth:`DoorbellAgent.post`, for many at once."""
-
-    page: int
-    offset: int
-    data: int
-    at: int = 0
 
 
 class PageItem(BfmItem):
@@ -161,10 +151,6 @@ class DoorbellAgent(BfmAgent):
     async def write(self, page: int, offset: int, data: int, **options: Any) -> WriteResult:
         """Writes and waits for the answer. Options: those of :meth:`post`."""
         return await self.post(page, offset, data, **options)
-
-    def post_many(self, posts: Iterable[Post]) -> list[Pending[WriteResult]]:
-        """Pipelined writes, one per cycle."""
-        return [self.post(p.page, p.offset, p.data, at=p.at) for p in posts]
 
     def post_read(
         self,

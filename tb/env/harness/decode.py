@@ -66,6 +66,13 @@ _CHANNELS = (
 )
 _TRANSPORT_CHANNELS = ("m_axis_work", "m_axis_term", "m_axis_scatter", "m_axis_verdict")
 _FAULTS = ("valid fell before ready", "payload changed before ready", "unknown (X) value")
+_VIOLATIONS = (
+    *(f"{channel}: {fault}" for channel in _CHANNELS for fault in _FAULTS),
+    *("m_axi_aw: not one aligned 64-byte beat", "m_axi_w: no last beat"),
+    *(f"{channel}: {fault}" for channel in _TRANSPORT_CHANNELS for fault in _FAULTS),
+    "a ready or a trace lane: unknown (X) value",
+    *(f"a {what} while memories are cleared" for what in ("ready", "valid")),
+)
 
 
 class DoorbellRead(NamedTuple):
@@ -95,28 +102,7 @@ class ControlRead(NamedTuple):
 
 def violation_names(bits: int) -> list[str]:
     """What each bit of the harness's violation vector means."""
-    names = [
-        f"{channel}: {fault}"
-        for c, channel in enumerate(_CHANNELS)
-        for f, fault in enumerate(_FAULTS)
-        if bits >> (3 * c + f) & 1
-    ]
-    if bits >> 24 & 1:
-        names.append("m_axi_aw: not one aligned 64-byte beat")
-    if bits >> 25 & 1:
-        names.append("m_axi_w: no last beat")
-    names += [
-        f"{channel}: {fault}"
-        for c, channel in enumerate(_TRANSPORT_CHANNELS)
-        for f, fault in enumerate(_FAULTS)
-        if bits >> (26 + 3 * c + f) & 1
-    ]
-    if bits >> 38 & 1:
-        names.append("a ready or a trace lane: unknown (X) value")
-    for bit, what in ((39, "ready"), (40, "valid")):
-        if bits >> bit & 1:
-            names.append(f"a {what} while memories are cleared")
-    return names
+    return [name for bit, name in enumerate(_VIOLATIONS) if bits >> bit & 1]
 
 
 #: Gets each record of a type, in order.

@@ -202,11 +202,9 @@ class Harness:
         """Stalls a channel until ``hold(channel, False)``."""
         self.configure(channel, self.setting(channel) & ~0x100 | on << 8)
 
-    def recorder(self, idle: int = 4, age: int = 64, rows: int = 10) -> None:
-        """When blocks are handed over: after ``idle`` quiet cycles, ``age`` cycles, ``rows`` full
-        rows.
-        """
-        self.configure(Channel.RECORD, idle | age << 16 | rows << 32)
+    def recorder(self, age: int = 64) -> None:
+        """When blocks are handed over: after 4 quiet cycles, ``age`` cycles, 10 full rows."""
+        self.configure(Channel.RECORD, 4 | age << 16 | 10 << 32)
 
     async def _load(self) -> None:
         period = Timer(PERIOD, unit="ps")

@@ -193,7 +193,7 @@ class Cq(HostObject):
         """NdkGetCqResults: takes up to ``limit`` results from memory; neither type nor token. Of
         the two entries of an ND1 receive the first has the context of the window's creation.
         """
-        if self.shares or self.host.follows_keys:
+        if self.shares:
             return [
                 NdResult(result.status, result.nbytes, result.qp_context, result.request_context)
                 for result in self.get_cq_results_ex(limit)
@@ -205,8 +205,6 @@ class Cq(HostObject):
         found = self.reader.get_results_ex(limit)
         if self.shares:
             self._reap(found)
-        if self.host.follows_keys:
-            self.host.invalidated_by(found)
         return found
 
     def _reap(self, results: list[NdResultEx]) -> None:
@@ -296,19 +294,17 @@ class Cq(HostObject):
         await self.until("callbacks", lambda: len(self.callbacks), count, limit_cycles)
         return self.callbacks
 
-    async def evd_wait(
-        self, threshold: int = 1, arm: ArmType | int = ArmType.ANY, limit_cycles: int = 20_000
-    ) -> int:
+    async def evd_wait(self, threshold: int = 1) -> int:
         """dat_evd_wait: sleeps, armed, and wakes for each callback until at least ``threshold``
         results are present; returns how many. Returns from its callbacks itself: there must be
         none in progress, and no ``on_callback``.
         """
         env = self.host.env
-        end = env.harness.cycle + limit_cycles
+        end = env.harness.cycle + 20_000
         await env.sync()
         while (there := self.present()) < threshold:
             seen = len(self.callbacks)
-            assert await self.arm(arm) == (0, 0)
+            assert await self.arm(ArmType.ANY) == (0, 0)
             await self.wait_callbacks(seen + 1, max(end - env.harness.cycle, 1))
             assert await self.callback_return() == (0, 0)
         return there
@@ -334,9 +330,9 @@ class Cq(HostObject):
         """QUERY_CQ."""
         return CqState.from_outs((await self.command(Cmd.QUERY_CQ)).outs)
 
-    async def destroy(self, wait: bool = True, attempts: int = 1000) -> Result:
+    async def destroy(self, wait: bool = True) -> Result:
         """DESTROY_CQ, repeated while it is pending (``wait``); returns the last result."""
-        return await self.end(Cmd.DESTROY_CQ, wait, attempts)
+        return await self.end(Cmd.DESTROY_CQ, wait)
 
     def switched(self, base: int, log2: int, index: int) -> None:
         """A resize took place: entries from ``index`` on are in the new ring."""

@@ -7,22 +7,17 @@ latest block of records; ``await env.sync()`` brings it up to date.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from models.cq.queue import NdResultEx
 from tb.env import defs
-from tb.env.agents.base import Pending
 from tb.env.agents.control import ok
-from tb.env.agents.doorbell import Post, ReadResult, WriteResult
+from tb.env.agents.doorbell import ReadResult, WriteResult
 from tb.env.defs import (
-    KEY,
     LOG0,
     LOG1,
     PAGE_STATUS,
     Cmd,
-    CqeType,
     PageReg,
     RecvFlag,
     Reg,
@@ -68,10 +63,6 @@ class Adapter:
         self.srqs: dict[int, Srq] = {}
         self.regions: dict[int, Region] = {}
         self.windows: dict[int, MemoryWindow] = {}
-        #: There are, or were, keys that a peer can invalidate: polls look for that.
-        self.follows_keys = False
-        #: REMOVE_DEVICE was executed.
-        self.removed = False
         #: Entries taken out of the error log since the reset.
         self.logged: list[LogEntry] = []
         #: Every callback seen, in order.
@@ -84,7 +75,6 @@ class Adapter:
         self.logged.clear()
         for objects in (self.cqs, self.eqs, self.qps, self.srqs, self.regions, self.windows):
             objects.clear()
-        self.follows_keys = self.removed = False
 
     # -- doorbell pages ----------------------------------------------------------------------------
 
@@ -101,12 +91,6 @@ class Adapter:
         """A write to a doorbell page; returns (resp, cause). Options: see DoorbellAgent.post."""
         post = self.env.doorbells.post
         return await post(page, offset, data, size=size, strb=strb, length=len, **options)
-
-    def write_many(
-        self, posts: Iterable[Post | tuple[int, int, int]]
-    ) -> list[Pending[WriteResult]]:
-        """Pipelined writes (page, offset, data), one per cycle; await the answers as needed."""
-        return self.env.doorbells.post_many(Post(*post) for post in posts)
 
     async def read(self, page: int, offset: int, **options: Any) -> ReadResult:
         """A read from a doorbell page; returns (resp, data)."""
@@ -196,9 +180,9 @@ class Adapter:
         eq.vectors.add(vector)
         eq.vector = vector
 
-    async def resize_eq(self, eq: Eq, log2: int, base: int | None = None) -> int:
+    async def resize_eq(self, eq: Eq, log2: int) -> int:
         """Moves the EQ to a new ring; returns the switch index."""
-        base = self.ring_memory(EQE_BYTES, log2, base)
+        base = self.ring_memory(EQE_BYTES, log2)
         command = ok(await self.command(Cmd.RESIZE_EQ, eq.number, *ring_words(base, log2)))
         eq.switched(base, log2, command.outs[0])
         # Interrupts of entries in the new ring may have come before the answer.
@@ -321,7 +305,6 @@ class Adapter:
         """
         region = self.region(length, **options)
         await region.allocate()
-        self.follows_keys = True
         return region
 
     def region(
@@ -351,37 +334,15 @@ class Adapter:
         context = 0x3130_0000_0000_0000 | number if context is None else context
         window = MemoryWindow(self, number, zone, context)
         await window.create()
-        self.follows_keys = True
         return window
-
-    def object_of(self, key: int) -> Region | MemoryWindow | None:
-        """The region or window that has this key now, as the driver knows it."""
-        fields = KEY.unpack(key)
-        objects: dict[int, Any] = self.windows if fields["window"] else self.regions
-        keyed: Region | MemoryWindow | None = objects.get(fields["number"])
-        return keyed if keyed is not None and keyed.key == key else None
 
     def window_of(self, context: int) -> MemoryWindow | None:
         """The window with this creation context, which an ND1 invalidate result carries."""
         return next((w for w in self.windows.values() if w.context == context), None)
 
-    def invalidated_by(self, results: Iterable[NdResultEx]) -> None:
-        """Results were polled: keys that peers have invalidated, as receive completions say (one
-        entry of type ReceiveAndInvalidate, or the invalidate result of an ND1 receive), are not
-        valid any more. Keys that no object has any more are left out.
-        """
-        for result in results:
-            if result.status or not result.token:
-                continue
-            if result.type in (CqeType.RECEIVE_AND_INVALIDATE, CqeType.INVALIDATE):
-                keyed = self.object_of(result.token)
-                if keyed is not None:
-                    keyed.valid = False
-
     async def remove_device(self) -> None:
         """REMOVE_DEVICE; final until reset."""
         ok(await self.command(Cmd.REMOVE_DEVICE, 0))
-        self.removed = True
 
     # -- interrupts --------------------------------------------------------------------------------
 
@@ -436,7 +397,7 @@ class Adapter:
             pass
         return vector
 
-    def ring_memory(self, entry_bytes: int, log2: int, base: int | None) -> int:
+    def ring_memory(self, entry_bytes: int, log2: int, base: int | None = None) -> int:
         """A zeroed ring (CQ-15a); a given base is used as it is (tests choose illegal ones)."""
         nbytes = entry_bytes << log2
         if base is None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from tb.env.config import Config
 from tb.env.defs import CQ_DB, Cause, Kind, PageReg
 
 if TYPE_CHECKING:
@@ -46,16 +47,14 @@ def sensible(entry: Entry, num_cq: int) -> bool:
 
 
 class LogOfPages:
-    """Entries of refused writes and reads. ``posts``, ``receives``: the engine has the portals of
-    send queues, those of receive queues and SRQs.
-    """
+    """Entries of refused writes and reads."""
 
     causes = frozenset(cause for cause in Cause if Cause.NONE < cause < Cause.CPL_BAD_CQ)
 
-    def __init__(self, num_pages: int, posts: bool, receives: bool) -> None:
-        self._pages = num_pages
-        self._queues = {PageReg.SEND: Kind.QP} if posts else {}
-        if receives:
+    def __init__(self, config: Config) -> None:
+        self._pages = config.num_pages
+        self._queues = {PageReg.SEND: Kind.QP} if config.num_qp else {}
+        if config.num_srq:
             self._queues |= {
                 PageReg.RECV: Kind.QP,
                 PageReg.SRQ_RECV: Kind.SRQ,
@@ -64,10 +63,11 @@ class LogOfPages:
 
     def entries(self, doorbells: DoorbellAgent) -> Counter[Entry]:
         """All since the reset."""
-        writes = Counter(self._write(*refused) for refused in doorbells.writes_refused)
+        writes = Counter(self.write(*refused) for refused in doorbells.writes_refused)
         return writes + Counter(self._read(*refused) for refused in doorbells.reads_refused)
 
-    def _write(self, cause: int, addr: int, word: int) -> Entry:
+    def write(self, cause: int, addr: int, word: int) -> Entry:
+        """The entry of a refused write; ``word``: what it wrote, of a post its first bits."""
         page = addr >> _PAGE_BITS & 0xFFFF
         kind = Kind.CQ
         if cause > Cause.BAD_PAGE:

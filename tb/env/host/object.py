@@ -12,6 +12,9 @@ from tb.env.defs import Cmd, Result
 from tb.env.harness.records import Command
 from tb.env.scoreboard.explain import Mismatch
 
+#: Most repetitions of a command that is pending or refused for a while.
+ATTEMPTS = 1000
+
 
 @dataclass(eq=False)
 class HostObject:
@@ -28,11 +31,11 @@ class HostObject:
         """A command on it, which ends with OK or the result that is allowed."""
         return ok(await self.host.command(code, self.number, *map(int, args)), allowed)
 
-    async def end(self, code: Cmd, wait: bool = True, attempts: int = 1000) -> Result:
+    async def end(self, code: Cmd, wait: bool = True) -> Result:
         """The command that destroys it, repeated while it is pending (``wait``); returns the last
         result.
         """
-        for _ in range(attempts):
+        for _ in range(ATTEMPTS):
             command = await self.command(code, allowed=Result.PENDING)
             if command.result == Result.OK:
                 objects = getattr(self.host, self.kind)

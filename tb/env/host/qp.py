@@ -224,11 +224,11 @@ class Qp(ReceiveQueue):
         command = await self.host.command(Cmd.SET_QP_STATE, self.number, int(state))
         return Result(command.result)
 
-    async def disconnect(self, graceful: bool = True, attempts: int = 1000) -> None:
+    async def disconnect(self, graceful: bool = True) -> None:
         """Ends the connection: ``graceful`` waits in DISCONNECT_PENDING for what was indicated."""
         if graceful:
             await self.command(Cmd.SET_QP_STATE, QpState.DISCONNECT_PENDING)
-            await self.wait_retired(attempts)
+            await self.wait_retired()
         await self.command(Cmd.SET_QP_STATE, QpState.DISCONNECTED)
 
     async def reset(self, attempts: int = 1000) -> None:
@@ -256,9 +256,9 @@ class Qp(ReceiveQueue):
                 return status
         raise AssertionError(f"QP {self.number}: {status} does not come to rest")
 
-    async def destroy(self, wait: bool = True, attempts: int = 1000) -> Result:
+    async def destroy(self, wait: bool = True) -> Result:
         """DESTROY_QP, repeated while it is pending (``wait``); returns the last result."""
-        return await self.end(Cmd.DESTROY_QP, wait, attempts)
+        return await self.end(Cmd.DESTROY_QP, wait)
 
 
 async def connect_pair(first: Qp, second: Qp) -> None:

@@ -162,20 +162,20 @@ class Srq(ReceiveQueue):
             assert result == (0, 0), f"SRQ {self.number}: SRQ_DB answered {result}"
 
     def post_reap(
-        self, index: int | None = None, *, page: int | None = None, at: int = 0
+        self, index: int | None = None, *, page: int | None = None
     ) -> Pending[WriteResult]:
         """Queues an ``SRQ_DB`` write (default: what was polled) and returns its answer to come."""
         word = SRQ_DB.pack(index=self.index if index is None else index, srq=self.number)
         page = self.page if page is None else page
-        return self.host.env.doorbells.post(page, PageReg.SRQ_DB, word, at=at)
+        return self.host.env.doorbells.post(page, PageReg.SRQ_DB, word)
 
     async def reap(self, index: int | None = None, *, page: int | None = None) -> WriteResult:
         """Tells the engine what was polled; returns (resp, cause)."""
         return await self.post_reap(index, page=page)
 
-    async def wait_events(self, count: int = 1, limit_cycles: int = 20_000) -> list[int]:
+    async def wait_events(self, count: int = 1) -> list[int]:
         """Waits until ``count`` watermark events came since creation; returns their cycles."""
-        await self.until("events", lambda: len(self.events), count, limit_cycles)
+        await self.until("events", lambda: len(self.events), count, 20_000)
         return self.events
 
     # -- commands ----------------------------------------------------------------------------------

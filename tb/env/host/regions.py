@@ -66,33 +66,27 @@ class KeyPosted(NamedTuple):
 @dataclass(eq=False)
 class Keyed(HostObject):
     """What regions and windows have in common. ``key``: the present key, when every request that
-    was posted has succeeded; ``valid``: the same of its validity.
+    was posted has succeeded.
     """
 
     opcode: ClassVar[Opcode]
     """Of the request that makes the key valid."""
 
     key: int = field(default=0, init=False)
-    valid: bool = field(default=False, init=False)
 
-    async def _created(self, code: Cmd, *args: int, valid: bool = False) -> int:
+    async def _created(self, code: Cmd, *args: int) -> int:
         self.key = (await self.command(code, *args)).outs[0]
-        self.valid = valid
         getattr(self.host, self.kind)[self.number] = self
         return self.key
-
-    async def _closed(self, code: Cmd) -> None:
-        await self.end(code)
-        self.valid = False
 
     async def query(self) -> KeyStatus:
         """QUERY_MR, QUERY_MW."""
         raise NotImplementedError
 
     async def refresh(self) -> KeyStatus:
-        """The query; ``key`` and ``valid`` are then those of the engine."""
+        """The query; ``key`` is then that of the engine."""
         status = await self.query()
-        self.key, self.valid = status.key, status.valid
+        self.key = status.key
         return status
 
     def _make(self, qp: Qp, segment: Segment, rights: Right | int, fields: dict[str, Any]) -> Post:
@@ -108,15 +102,11 @@ class Keyed(HostObject):
         cause = await qp.post(post)
         if cause == Cause.NONE:
             self.key = next_key(self.key)
-            self.valid = True
         return KeyPosted(cause, self.key)
 
     async def invalidate(self, qp: Qp, **fields: Any) -> Cause:
         """NdkInvalidate of the present key. ``fields``: those of ``Qp.make``."""
-        cause = await qp.invalidate(self.key, **fields)
-        if cause == Cause.NONE:
-            self.valid = False
-        return cause
+        return await qp.invalidate(self.key, **fields)
 
 
 def _status(outs: tuple[int, ...], valid: int, **state: Any) -> KeyStatus:
@@ -148,7 +138,7 @@ class Region(Keyed):
         """REGISTER_MR, also after :meth:`deregister`; returns the key."""
         where = self.base & _M32, self.base >> 32, self.length & _M32, self.length >> 32
         settings = MR.pack(zone=self.zone, rights=int(self.rights))
-        return await self._created(Cmd.REGISTER_MR, *where, settings, valid=True)
+        return await self._created(Cmd.REGISTER_MR, *where, settings)
 
     async def allocate(self) -> int:
         """NdkAllocMr: ALLOC_MR, for :meth:`fast_register`; returns the key, not valid yet."""
@@ -177,7 +167,7 @@ class Region(Keyed):
 
     async def deregister(self) -> None:
         """DEREGISTER_MR; buffers that were posted before stay posted."""
-        await self._closed(Cmd.DEREGISTER_MR)
+        await self.end(Cmd.DEREGISTER_MR)
 
     async def query(self) -> KeyStatus:
         """QUERY_MR."""
@@ -217,7 +207,7 @@ class MemoryWindow(Keyed):
 
     async def close(self) -> None:
         """NdkCloseMw: CLOSE_MW; its key is not valid any more."""
-        await self._closed(Cmd.CLOSE_MW)
+        await self.end(Cmd.CLOSE_MW)
 
     async def query(self) -> KeyStatus:
         """QUERY_MW."""

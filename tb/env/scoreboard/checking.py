@@ -147,7 +147,7 @@ class Checking(uvm_component):
         if board is None or config is None or self.scoreboard.config is not config:
             return
         await host.read_log()
-        refused = LogOfPages(config.num_pages, config.num_qp > 0, config.num_srq > 0)
+        refused = LogOfPages(config)
         told = Counter(shown(e.cause, e.kind, e.object, e.detail) for e in host.logged)
         wanted = refused.entries(self._env.doorbells) + Counter(
             shown(*entry) for entry in board.log()

@@ -83,17 +83,7 @@ class Check:
 
     def __init__(self, ctx: Context) -> None:
         self.ctx = ctx
-
-    def fail(
-        self,
-        text: str,
-        *objs: Object,
-        diff: Difference | None = None,
-        rule: str = "",
-        more: Iterable[str] = (),
-    ) -> NoReturn:
-        """See ``Context.fail``."""
-        self.ctx.fail(text, *objs, diff=diff, rule=rule, more=more)
+        self.fail = ctx.fail
 
     def tick(self) -> None:
         """Time has passed: is something late?"""

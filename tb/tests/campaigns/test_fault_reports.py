@@ -89,7 +89,7 @@ def double(agent: Any, rng: random.Random) -> list[int]:
 @pyuvm.test()
 class DoubledReportsTest(PairsTest):
     """Random posts and receives, half of whose reports come twice: each second one is refused and
-    counted, the host sees each completion once (its ledger says so).
+    counted, and completes nothing.
     """
 
     async def scenario(self) -> None:

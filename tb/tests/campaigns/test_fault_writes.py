@@ -43,8 +43,7 @@ class _Pages(random.Random):
 @pyuvm.test()
 class RandomWritesTest(DirectedTest):
     """10,000 writes in a short run, 50,000 in a long one (``LONG_SEED``): each is answered, none on
-    foreign pages is accepted, and posts, receives and completions of the other pages go on, judged
-    by scoreboard and ledgers.
+    foreign pages is accepted, and posts, receives and completions of the other pages go on.
     """
 
     async def scenario(self) -> None:

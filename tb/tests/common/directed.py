@@ -12,8 +12,9 @@ from typing import Any
 from models.post.post import Post
 from models.receive.receive_post import RecvPost
 from tb.env.agents.control import CommandError
+from tb.env.agents.doorbell import PAGE_BYTES
 from tb.env.base_test import CarillonTest
-from tb.env.defs import CQ_DB, EQE, POST, ArmType, Cause, Cmd, Kind, PageReg, Result
+from tb.env.defs import EQE, POST, ArmType, Cause, Cmd, PageReg, Result
 from tb.env.harness.records import (
     Interrupt,
     MemWrite,
@@ -25,6 +26,7 @@ from tb.env.harness.records import (
 )
 from tb.env.host.cq import Cq, Eq
 from tb.env.host.driver import LogEntry
+from tb.env.host.log_entries import LogOfPages
 from tb.env.host.qp import Qp
 from tb.env.host.recv import ReceiveQueue
 from tb.tests.common.recording import Recording
@@ -36,9 +38,6 @@ NO_PORTAL = 0x0C0
 #: Lanes of the trace whose steps tell of refused posts, too.
 POST_LANES = (3, 6)
 PORTALS = (PageReg.SEND, PageReg.RECV, PageReg.SRQ_RECV)
-#: What a write to these offsets names; all others: a CQ.
-KINDS: dict[int, Kind] = dict.fromkeys((PageReg.SEND, PageReg.RECV), Kind.QP)
-KINDS |= dict.fromkeys((PageReg.SRQ_RECV, PageReg.SRQ_DB), Kind.SRQ)
 #: Causes of a post that names no object of its page.
 NO_STEP = (
     *(Cause.BURST, Cause.BAD_SIZE, Cause.BAD_PAGE, Cause.BAD_OFFSET, Cause.NOT_OWNER),
@@ -135,11 +134,7 @@ class Directed(Recording):
         self, cause: Cause, page: int, data: int, offset: int = PageReg.CQ_DB
     ) -> LogEntry:
         """The entry of the error log that a refused write leaves."""
-        kind = KINDS.get(offset, Kind.CQ)
-        if cause <= (Cause.RESERVED_BITS if kind == Kind.CQ else Cause.BAD_OFFSET):
-            return LogEntry(cause, Kind.PAGE, page & 0xFFFF, page & 0xFFFF)
-        # Posts have their number there, too.
-        return LogEntry(cause, kind, CQ_DB["cq"].get(data), page & 0xFFFF)
+        return LogEntry(*LogOfPages(self.config).write(cause, page * PAGE_BYTES + offset, data))
 
     async def refused(
         self, cause: Cause, page: int, offset: int, data: int | Post, **options: Any

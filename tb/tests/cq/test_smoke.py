@@ -22,7 +22,7 @@ class SmokeTest(CarillonTest):
         assert (await cq.query()).life == Life.READY
 
         assert await cq.arm(ArmType.ANY) == (0, 0)
-        assert await env.completions.reserve(cq.number, 1)
+        assert await env.credits.reserve(cq.number, 1)
         kind = {"type": CqeType.RECEIVE_AND_INVALIDATE, "token": 0xCAFE, "bytes": 100}
         env.completions.send(cq.number, context=0x1234_5678_9ABC, qp_context=77, **kind)
         (callback,) = await cq.wait_callbacks(1)

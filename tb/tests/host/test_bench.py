@@ -151,7 +151,7 @@ class ItemsAndResetTest(CarillonTest):
             assert not env.control.commanding
             # What was asked for before the reset is asked of no write after it.
             word = CQ_DB.pack(cons=99, cq=1)
-            for answer in env.host.write_many([(0, PageReg.CQ_DB, word)] * 10):
+            for answer in [env.doorbells.post(0, PageReg.CQ_DB, word) for _ in range(10)]:
                 assert (await answer).cause == Cause.NO_CQ
         await Everything(env).run()
         await env.sync()

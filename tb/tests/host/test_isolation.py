@@ -134,7 +134,7 @@ class ForeignPageTest(RefusalTest):
         async with self.no_effect():
             for page in range(self.config.num_pages):
                 if page != self.OTHER:
-                    posts = host.write_many((page, offset, word) for offset, word in words)
+                    posts = [self.env.doorbells.post(page, offset, word) for offset, word in words]
                     for answer in posts:
                         assert await answer == (SLVERR, Cause.NOT_OWNER), page
                     assert await host.page_status(page) == (Cause.NOT_OWNER, 3)

