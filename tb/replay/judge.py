@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from tb.env.coverage.coverage import Coverage
-from tb.env.coverage.upsets import UpsetCoverage
+from tb.env.coverage.lib import UpsetCoverage
 from tb.env.harness.facts import Facts
 from tb.env.harness.records import Access, Asked
 from tb.env.scoreboard.scoreboard import Scoreboard
