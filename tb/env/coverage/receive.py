@@ -146,7 +146,8 @@ class ReceiveCoverage(EngineGroup):
         regions, serials = self.table.regions, self.table.serials
         if number >= len(regions) or not 0 < generation <= serials[number]:
             return "that nobody was given"
-        again = regions[number] is not None
+        region = regions[number]
+        again = region is not None and region.valid
         return "of an earlier registration" if again else "of a region that is gone"
 
     def reap(self, record: Trace) -> None:

@@ -346,7 +346,7 @@ class ReceiveDoneChecks(Check):
         number = rq.completed
         oldest = rq.flight[:1]
         end = rq.complete()
-        (self.latest,) = oldest
+        self.latest = oldest[0]
         of_srq = end.srq is not None
         expected = TRC_RECEIVE.pack(status=end.status, shared=of_srq, flush=end.flush, cq=end.cq)
         if record.operand != expected:
