@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from tb.env.coverage.coverage import Coverage
-from tb.env.coverage.upsets import UpsetCoverage
+from tb.env.coverage.lib import UpsetCoverage
 from tb.env.harness.facts import Facts
 from tb.env.harness.records import Access, Asked
 from tb.env.scoreboard.scoreboard import Scoreboard
@@ -71,7 +71,7 @@ class Judge:
             del self._asked[serial]
         if self.board is None:
             self.board = Scoreboard(life.params, self.seed, lambda: self._commanding, self._asked)
-            self.coverage = Coverage(life.params) if self._covers else None
+            self.coverage = Coverage(self.board) if self._covers else None
             return
         if life.params != self.board.params:
             raise FileError("an engine has the same parameters in all of its lives")
@@ -85,8 +85,6 @@ class Judge:
         self._commanding = block.commanding
         board.checks.stalled(block.stalled)
         board(block.records)
-        if self.coverage is not None:
-            self.coverage(block.records)
         if self._counts:
             self.facts(block.records)
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from tb.env.coverage.bins import BINS
-from tb.env.coverage.upsets import COUNTERS, GROUPS, NO_BIT, UPSET_BINS, UpsetCoverage, group_of
+from tb.env.coverage.lib import COUNTERS, GROUPS, NO_BIT, UPSET_BINS, UpsetCoverage, group_of
 from tb.env.defs import CAP7, LOG0, LOG1, Cause, Kind, Reg
 from tb.env.harness.records import Access
 

@@ -72,10 +72,7 @@ LONG_PY, LONG_V = "x = 1\n" * 501, "wire x;\n" * 401
             },
             ["tb.tests.cq.test_a.DTest: 4 classes deep, limit 3: DTest < CTest < B < Engine < "],
         ),
-        (
-            TESTS | {"tb/tests/cq/test_a.py": DERIVED.format("Engine")},
-            [],
-        ),
+        (TESTS | {"tb/tests/cq/test_a.py": DERIVED.format("Engine")}, []),
         (
             # A mix-in that derives from another one, and a class of another module by its name.
             TESTS | {"tb/tests/cq/test_a.py": DERIVED.format("High as Engine")},

@@ -2,7 +2,7 @@
 """The bins of the functional coverage, and the requirements that each of them is about.
 
 A name is ``group/case``. Every bin is reachable: the quick tier hits each one (tb/tiers.yaml).
-Those of one request type come from its file in models/verbs, those of wrong bits from upsets.py.
+Those of one request type come from its file in models/verbs, those of wrong bits from lib.py.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from models.codes import (
 from models.host import control
 from models.keys.window_control import REMOVED_COMMANDS
 from models.verbs import VERBS
-from tb.env.coverage.upsets import UPSET_BINS
+from tb.env.coverage.lib import UPSET_BINS
 from tb.env.defs import CHECK
 
 #: The requirements that each bin is about.

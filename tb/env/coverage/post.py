@@ -3,275 +3,239 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 
 from models import codes
-from models.codes import (
-    FOREIGN_CAUSES,
-    POST_CAUSES,
-    Cause,
-    ConnEvent,
-    PostFlag,
-    QpState,
-    Status,
-    TraceOp,
-)
+from models.codes import Cause, ConnEvent, LogCause, PostFlag, QpState, Status, TraceOp
+from models.layouts import PORTALS_END, RECV_PORTAL, SRQ_PORTAL
 from models.post.post import Post
+from models.post.qp import QpModel
 from models.verbs import VERBS
 from tb.env import defs
 from tb.env.coverage.bins import REASONS
-from tb.env.coverage.memory import Group, QpMemory, Situation
-from tb.env.defs import CONN, DONE, QSTATE, TRC_POST, TRC_QP_STATE, TRC_RETIRE, WORK_USER
+from tb.env.coverage.group import EngineGroup, some
+from tb.env.defs import CONN, DONE, POST, QSTATE, TRC_POST, TRC_QP_STATE, TRC_RETIRE, WORK_USER
 from tb.env.harness import records as beats
+from tb.env.scoreboard.post.context import OPEN
+from tb.env.scoreboard.scoreboard import Scoreboard
 
 _state, _tail, _released, _retired = (field.get for field in QSTATE.fields.values())
-_OPEN = (QpState.CONNECTED, QpState.DISCONNECT_PENDING)
-_LAST_STATE = max(QpState)
+#: Of posts.
+_PORTALS = {*range(0, PORTALS_END, 0x40)} - {RECV_PORTAL, SRQ_PORTAL}
+#: What becomes of a request that is reported by the transport, and of a local one.
+_RETIRED = {
+    "success": ("reported", "local"),
+    "canceled": ("canceled", "canceled, local"),
+    **{outcome: (outcome, outcome) for outcome in ("failed", "skipped")},
+}
+_GONE = (QpState.FREE, QpState.DESTROYING)
 
 
-class PostCoverage(Group):
+class PostCoverage(EngineGroup):
     """Situations of posting."""
 
-    def __init__(self, situation: Situation) -> None:
-        super().__init__(situation)
-        self._posts: deque[Post] = deque()  # written, no step yet
-        self._portals: deque[Post] = deque()  # not answered
-        self._run = (-1, 0)
+    def __init__(self, counts: Counter[str], board: Scoreboard) -> None:
+        super().__init__(counts, board)
+        self._step: beats.Trace | None = None  # the latest one of lane 3
+        self._run = (-1, 0)  # the QP of the latest beats, and how many
         self._order: deque[int] = deque()  # QPs of remote requests, as indicated
-        self._step: beats.Trace | None = None
+        self._mid: set[int] = set()  # QPs in the middle of a batch
+        self._waits: set[int] = set()  # QPs with a fenced request
+        self._failures: Counter[int] = Counter()  # reported in this connection
+        self._lived: set[int] = set()  # QPs that were created
+        self.steps = {
+            (3, TraceOp.POST): (self.stepped, self.post),
+            (3, TraceOp.AGE): (self.stepped, lambda record: self._release(record, "age")),
+            (3, TraceOp.QP_STATE): (self.stepped, self.state),
+            (4, TraceOp.RETIRE): (self.retire, self.together),
+        }
+        self.pins = {
+            beats.WorkBeat: self.work,
+            beats.DoneReport: self.done,
+            beats.ConnReport: self.conn,
+            beats.TermRequest: self.term,
+        }
+        self.answers = dict.fromkeys(_PORTALS, self.response)
+        self.commands = {codes.Command.MODIFY_QP: self.modified}
 
     # -- posts -------------------------------------------------------------------------------------
 
-    def request(self, record: beats.DoorbellRequest) -> None:
-        """A write to a send portal."""
-        post = Post.decode(record.data)
-        self._portals.append(post)
-        self._posts.append(post)
-
     def response(self, record: beats.DoorbellResponse, _: int) -> None:
-        """Its answer."""
-        post = self._portals.popleft()
-        if record.cause in POST_CAUSES:
-            self.m.hit(f"post cause/{Cause(record.cause).name}")
+        """A write to a send portal is answered."""
+        if record.cause in codes.POST_CAUSES:
+            self.hit(f"post cause/{Cause(record.cause).name}")
         if record.cause == Cause.NO_QP:
-            self.m.hit(f"post in state/{self.m.qps[post.qp].state.name}")
-        if record.cause in FOREIGN_CAUSES and post in self._posts:
-            self._posts.remove(post)
+            qp = POST["qp"].get(self.checks.pages.answered.request.data)
+            self.hit(f"post in state/{self.qps[qp].state.name}")
 
-    def begins(self, record: beats.Trace, _: QpMemory) -> None:
-        """Ahead of each step of lane 3."""
+    def stepped(self, record: beats.Trace) -> None:
         self._step = record
 
-    def stepped(self, record: beats.Trace, qp: QpMemory) -> None:
-        """After each step of lane 3."""
-        qp.tail, qp.released = _tail(record.new), _released(record.new)
-
-    def age(self, record: beats.Trace, qp: QpMemory) -> None:
-        """AGE."""
-        self._release(record, qp, "age")
-
-    def together(self, record: beats.Trace, _: QpMemory) -> None:
+    def together(self, record: beats.Trace) -> None:
         other = self._step
         if other is None or other.cycle != record.cycle:
             return
         if other.cq != record.cq:
-            self.m.hit("same cycle/posting and retirement of two QPs")
+            self.hit("same cycle/posting and retirement of two QPs")
         elif other.op == TraceOp.POST:
-            self.m.hit("same cycle/post and retirement of one QP")
+            self.hit("same cycle/post and retirement of one QP")
 
-    def post(self, record: beats.Trace, qp: QpMemory) -> None:
+    def post(self, record: beats.Trace) -> None:
+        model = self.qps[record.cq]
         cause, opcode, flags = TRC_POST.unpack(record.operand).values()
-        for post in self._posts:
-            if post.qp == record.cq and post.opcode == opcode and post.flags == flags:
-                break
-        else:
-            return
-        self._posts.remove(post)
+        assert self.checks.posts.latest is not None
+        post, old = self.checks.posts.latest.post, record.old
         deferred = bool(flags & PostFlag.DEFER)
-        held = qp.tail - qp.released & self.m.mask
-        self.m.hit(f"post in state/{qp.state.name}")
+        held = _tail(old) - _released(old) & self.mask
+        self.hit(f"post in state/{model.state.name}")
         verb = VERBS.get(opcode)
         if verb is not None:
             for name in verb.bins(post, cause):
-                self.m.hit(f"verb/{name}")
+                self.hit(f"verb/{name}")
         if cause == Cause.OK:
-            self._accepted(record, qp, post, held)
+            self._accepted(record, model, post, held)
             return
         if verb is not None:
-            self.m.hit(f"outcome/{verb.name}, {'DEFER' if deferred else 'plain'}, refused")
-        if qp.state is not QpState.CONNECTED:
+            self.hit(f"outcome/{verb.name}, {'DEFER' if deferred else 'plain'}, refused")
+        if model.state is not QpState.CONNECTED:
             return
-        self.m.hit(f"chain/failure with {held if held < 3 else '3 or more'} held")
+        self.hit(f"chain/failure with {some(held, 3)} held")
         if held:
-            self._release(record, qp, "inline failure")
-            self.m.hit_if(deferred, "release/failure of a post with DEFER")
-            known = _retired(record.old)
-            if cause == Cause.QUEUE_FULL and known == qp.released:
-                self.m.hit("release/queue full of held requests")
+            self._release(record, "inline failure")
+            full = cause == Cause.QUEUE_FULL and _retired(old) == _released(old)
+            cases = {"failure of a post with DEFER": deferred, "queue full of held requests": full}
+            self.hit_each("release", cases)
 
-    def _accepted(self, record: beats.Trace, qp: QpMemory, post: Post, held: int) -> None:
+    def _accepted(self, record: beats.Trace, model: QpModel, post: Post, held: int) -> None:
         deferred = post.has(PostFlag.DEFER)
-        reads = any(VERBS[other.opcode].is_read for other, _ in qp.requests)
-        qp.requests.append((post, True))
         if post.has(PostFlag.READ_FENCE):
-            local = VERBS[post.opcode].local
-            self.m.hit(f"fence/{'waits' if reads else 'nothing to wait for'}")
-            self.m.hit_if(reads and local, "fence/local request waits")
-            qp.waits = qp.waits or reads
-        self.m.hit_if(_tail(record.new) < qp.tail, "index/post index wraps")
-        if _released(record.new) == qp.released:
-            return
-        self.m.hit_if(not deferred, f"chain/{held + 1 if held < 3 else '4 or more'}")
-        self._release(record, qp, "watermark" if deferred else "post without DEFER")
+            reads = any(request.verb.is_read for request in model.requests[:-1])
+            self.hit(f"fence/{'waits' if reads else 'nothing to wait for'}")
+            self.hit_if(reads and VERBS[post.opcode].local, "fence/local request waits")
+            if reads:
+                self._waits.add(record.cq)
+        self.hit_if(_tail(record.new) < _tail(record.old), "index/post index wraps")
+        if _released(record.new) != _released(record.old):
+            self.hit_if(not deferred, f"chain/{some(held + 1, 4)}")
+            self._release(record, "watermark" if deferred else "post without DEFER")
 
-    def _release(self, record: beats.Trace, qp: QpMemory, reason: str) -> None:
-        self.m.hit(f"release/{reason}")
-        size = _released(record.new) - qp.released & self.m.mask
-        self.m.hit(f"batch/{size if size < 3 else '3 or more'}")
-        self.m.hit_if(size > self.m.params.burst, "batch/more than a burst")
-        self.m.hit_if(qp.indicated != qp.released, "batch/after another one")
-        qp.requests = deque((post, False) for post, _ in qp.requests)
+    def _release(self, record: beats.Trace, reason: str) -> None:
+        self.hit(f"release/{reason}")
+        size = _released(record.new) - _released(record.old) & self.mask
+        self.hit(f"batch/{some(size, 3)}")
+        self.hit_if(size > self.params.burst, "batch/more than a burst")
+        waits = self.taken(record.cq) != _released(record.old)
+        self.hit_if(waits, "batch/after another one")
 
     # -- states ------------------------------------------------------------------------------------
 
-    def state(self, record: beats.Trace, qp: QpMemory) -> None:
-        old, code = qp.state, _state(record.new)
-        if code > _LAST_STATE:
-            return
-        new = QpState(code)
-        outstanding = _tail(record.new) != _retired(record.new)
-        if new in (QpState.FREE, QpState.DESTROYING):
+    def state(self, record: beats.Trace) -> None:
+        qp, old, new = record.cq, QpState(_state(record.old)), QpState(_state(record.new))
+        if new in _GONE:
             if old is QpState.DESTROYING:
-                self.m.hit("transition/DESTROYING to FREE")
+                self.hit("transition/DESTROYING to FREE")
             elif old is not QpState.FREE:
-                self.m.hit(f"transition/{old.name} to gone")
-            if new is QpState.DESTROYING and outstanding:
-                self.m.hit("transition/waits for its last requests")
+                self.hit(f"transition/{old.name} to gone")
+            waits = new is QpState.DESTROYING and _tail(record.new) != _retired(record.new)
+            self.hit_if(waits, "transition/waits for its last requests")
         else:
-            reason = REASONS.get(TRC_QP_STATE["reason"].get(record.operand))
-            self.m.hit_if_known(f"transition/{old.name} to {new.name} by {reason}")
+            reason = REASONS[TRC_QP_STATE["reason"].get(record.operand)]
+            self.hit_if_known(f"transition/{old.name} to {new.name} by {reason}")
         if old is QpState.CONNECTED:
-            if any(held for _, held in qp.requests):
-                self.m.hit("held/canceled by the end of the connection")
-            qp.waits = False
+            held = _tail(record.old) != _released(record.old)
+            self.hit_if(held, "held/canceled by the end of the connection")
+            self._waits.discard(qp)
         if old is QpState.FREE:
-            self.m.hit_if(qp.lives and qp.tail, "index/goes on after re-creation")
-            qp.lives += 1
+            goes_on = qp in self._lived and _tail(record.old)
+            self.hit_if(goes_on, "index/goes on after re-creation")
+            self._lived.add(qp)
         if new is QpState.CONNECTED:
-            qp.failures = 0
-        if old is QpState.CONNECTED:
-            qp.indicated = _released(record.new)
-        qp.state = new
+            self._failures[qp] = 0
 
     def modified(self, record: beats.Command) -> None:
         """MODIFY_QP."""
-        if record.code != codes.Command.MODIFY_QP or record.result:
-            return
-        qp = self.m.qps[record.args[0]]
-        if qp.state is QpState.CONNECTED and qp.tail != qp.released:
+        model = self.qps[record.args[0]]
+        if model.state is QpState.CONNECTED and model.held:
             watermark, age = defs.QP_HOLDS.unpack(record.args[5]).values()
-            self.m.hit_if(watermark, "held/watermark changed")
-            self.m.hit_if(age, "held/age limit changed")
+            self.hit_each("held", {"watermark changed": watermark, "age limit changed": age})
 
     # -- transport ---------------------------------------------------------------------------------
 
     def work(self, record: beats.WorkBeat) -> None:
-        if record.qp >= self.m.params.num_qp:
-            return
-        tag, index, _, local = WORK_USER.unpack(record.user).values()
-        qp = self.m.qps[record.qp]
-        if qp.state is not QpState.CONNECTED:
-            self.m.hit("late/beat after the end of its connection")
-        else:
-            qp.indicated = index + 1 & self.m.mask
+        qp = record.qp
+        tag, _, _, local = WORK_USER.unpack(record.user).values()
+        late = self.qps[qp].state is not QpState.CONNECTED
+        self.hit_if(late, "late/beat after the end of its connection")
         before, run = self._run
-        if before == record.qp:
+        if before == qp:
             self._run = (before, run + 1)
-            self.m.hit_if(run + 1 > self.m.params.burst, "burst/longer, nobody else waits")
+            self.hit_if(run + 1 > self.params.burst, "burst/longer, nobody else waits")
         else:
-            if before >= 0 and self.m.qps[before].mid:
-                self.m.hit_if(qp.mid or not record.last, "burst/batches of two QPs interleave")
-                self.m.hit_if(run == self.m.params.burst, "burst/ends in a batch")
-            self._run = (record.qp, 1)
-        qp.mid = not record.last
+            if before in self._mid:
+                meet = qp in self._mid or not record.last
+                self.hit_if(meet, "burst/batches of two QPs interleave")
+                self.hit_if(run == self.params.burst, "burst/ends in a batch")
+            self._run = (qp, 1)
+        (self._mid.discard if record.last else self._mid.add)(qp)
         if Post.decode(record.data).has(PostFlag.READ_FENCE):
-            qp.waits = False
-        for other in self.m.qps:
-            if other.waits and other is not qp:
-                self.m.hit("fence/another QP goes on")
-                break
+            self._waits.discard(qp)
+        self.hit_if(self._waits - {qp}, "fence/another QP goes on")
         if not local:
-            self.m.hit_if(qp.tag == self.m.mask and not tag, "index/tag wraps")
-            qp.tag = tag
-            qp.tags.append(tag)
-            self._order.append(record.qp)
+            self.hit_if(not tag and self.qps[qp].tags > 1, "index/tag wraps")
+            self._order.append(qp)
 
     def done(self, record: beats.DoneReport) -> None:
-        number, tag, status = DONE.unpack(record.data).values()
-        if number >= self.m.params.num_qp or record.data & DONE.reserved:
-            self.m.hit("report/malformed")
+        number, _, status = DONE.unpack(record.data).values()
+        log = self.checks.qpc.log
+        if log is LogCause.DONE_BAD:
+            self.hit("report/malformed")
             return
-        qp = self.m.qps[number]
-        if not qp.tags:
-            self.m.hit("report/nothing outstanding")
-            self.m.hit_if(qp.state is QpState.FREE, "report/of a QP that does not exist")
+        model = self.qps[number]
+        if log is not LogCause.OK:
+            there = any(r.tag is not None and r.status is None for r in model.requests)
+            self.hit(f"report/{'out of order' if there else 'nothing outstanding'}")
+            self.hit_if(model.state is QpState.FREE, "report/of a QP that does not exist")
             return
-        if qp.tags[0] != tag:
-            self.m.hit("report/out of order")
-            return
-        qp.tags.popleft()
-        self.m.hit_if(self._order[0] != number, "order/reports of two QPs in another order")
+        self.hit_if(self._order[0] != number, "order/reports of two QPs in another order")
         self._order.remove(number)
-        self.m.hit("report/failure" if status else "report/success")
-        self.m.hit_if(qp.state not in _OPEN, "report/after the connection")
+        self.hit("report/failure" if status else "report/success")
+        self.hit_if(model.state not in OPEN, "report/after the connection")
         if status:
-            qp.failures += 1
-            self.m.hit_if(qp.failures == 2, "report/second failure")
+            self._failures[number] += 1
+            self.hit_if(self._failures[number] == 2, "report/second failure")
 
     def conn(self, record: beats.ConnReport) -> None:
         number, event = CONN.unpack(record.data).values()
         wrong = event != ConnEvent.DISCONNECTED or record.data & CONN.reserved
-        if number >= self.m.params.num_qp or wrong:
-            self.m.hit("event/malformed")
+        if number >= self.params.num_qp or wrong:
+            self.hit("event/malformed")
             return
-        state = self.m.qps[number].state
-        if state is QpState.FREE:
-            self.m.hit("event/no QP")
-        else:
-            self.m.hit("event/disconnects" if state in _OPEN else "event/ignored")
+        state = self.qps[number].state
+        met = "disconnects" if state in OPEN else "ignored"
+        self.hit(f"event/{'no QP' if state is QpState.FREE else met}")
 
     def term(self, record: beats.TermRequest) -> None:
-        state = defs.TERM["state"].get(record.data)
-        if state in (QpState.ERROR, QpState.DISCONNECTED):
-            self.m.hit(f"terminate/{QpState(state).name}")
+        self.hit(f"terminate/{QpState(defs.TERM['state'].get(record.data)).name}")
 
     # -- retirement --------------------------------------------------------------------------------
 
-    def retire(self, record: beats.Trace, qp: QpMemory) -> None:
-        if not qp.requests:
-            return
-        post, _ = qp.requests.popleft()
+    def retire(self, record: beats.Trace) -> None:
+        post = self.checks.retire.latest.post
         verb = VERBS[post.opcode]
         status, silent, skipped, cq = TRC_RETIRE.unpack(record.operand).values()
         for name in verb.bins(post, status=status):
-            self.m.hit(f"verb/{name}")
-        outcome = {Status.SUCCESS: "success", Status.CANCELED: "canceled"}.get(
-            Status(min(status, Status.TRANSPORT_ERROR)), "failed"
-        )
+            self.hit(f"verb/{name}")
+        ends = {int(Status.SUCCESS): "success", int(Status.CANCELED): "canceled"}
+        outcome = ends.get(status, "failed")
         if not (verb.local and outcome == "failed"):
             defer = "DEFER" if post.has(PostFlag.DEFER) else "plain"
-            self.m.hit(f"outcome/{verb.name}, {defer}, {outcome}")
-        if skipped:
-            self.m.hit("retire/skipped")
-        elif outcome == "canceled":
-            self.m.hit("retire/canceled, local" if verb.local else "retire/canceled")
-        elif outcome == "failed":
-            self.m.hit("retire/failed")
-        else:
-            self.m.hit("retire/local" if verb.local else "retire/reported")
-        if silent:
-            self.m.hit("retire/silent success")
-        elif post.has(PostFlag.SILENT_SUCCESS):
-            self.m.hit("retire/silent, not successful")
-        if cq < self.m.params.num_cq and defs.STATE["status"].get(self.m.cqs[cq].state):
-            self.m.hit("retire/CQ in error")
+            self.hit(f"outcome/{verb.name}, {defer}, {outcome}")
+        names = _RETIRED["skipped" if skipped else outcome]
+        self.hit(f"retire/{names[verb.local]}")
+        loud = post.has(PostFlag.SILENT_SUCCESS) and not silent
+        cases = {
+            "silent success": silent,
+            "silent, not successful": loud,
+            "CQ in error": self.in_error(cq),
+        }
+        self.hit_each("retire", cases)

@@ -118,6 +118,8 @@ class AnswerCheck(Check, Generic[W]):
     def __init__(self, ctx: Context) -> None:
         super().__init__(ctx)
         self.requests: deque[W] = deque()
+        #: The request of the latest answer.
+        self.answered: W
         #: Since then nothing has stalled the answers.
         self.free_since = 0
         self._latest = -1
@@ -140,7 +142,8 @@ class AnswerCheck(Check, Generic[W]):
         """The request of the next answer."""
         if not self.requests:
             self.fail(f"answer without a request: {record}")
-        return self.requests.popleft()
+        self.answered = self.requests.popleft()
+        return self.answered
 
     def timely(self, waiting: W) -> None:
         """The answer has come just now."""

@@ -104,6 +104,8 @@ class Scoreboard:
         self._commanding = commanding
         #: What the host did not read, so that records are withheld; empty if nothing.
         self.unread: Callable[[], str] = str
+        #: Gets each record just after it was judged: the coverage.
+        self.observe: Callable[[Record], None] | None = None
         #: Records judged of each type, over all lives of the engine.
         self._kinds: Counter[type] = Counter()
         self._limits = {CQ: params.num_cq, QP: params.num_qp, SRQ: params.num_srq}
@@ -158,6 +160,8 @@ class Scoreboard:
                 ctx.objs = ()
                 run(record)
                 judged += 1
+                if self.observe is not None:
+                    self.observe(record)
         except NeedCommandError:
             pass  # goes on when the command's record is there
         finally:

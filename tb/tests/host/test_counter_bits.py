@@ -10,7 +10,7 @@ from collections.abc import Iterable
 import pyuvm
 
 from tb.env.base_test import CarillonTest
-from tb.env.coverage.upsets import COUNTERS
+from tb.env.coverage.lib import COUNTERS
 from tb.env.defs import CAP7, CQ_DB, Cause, CheckKind, PageReg, Reg
 from tb.tests.common.directed import SLVERR
 

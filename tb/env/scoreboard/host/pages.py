@@ -71,6 +71,8 @@ class PageWrites(Check):
         #: The check of each offset in a page, and of all others.
         self.by_offset: dict[int, PageCheck] = {}
         self.others: PageCheck
+        #: The write of the latest answer.
+        self.answered: Pending
 
     def of(self, kind: type[P]) -> Iterator[P]:
         """Writes of one kind without an answer, oldest first."""
@@ -106,7 +108,7 @@ class PageWrites(Check):
             self.fail(f"answer to no doorbell: {record}")
         pending = self.waiting[0]
         pending.check.may_answer(pending, record)
-        self.waiting.popleft()
+        self.answered = self.waiting.popleft()
         self._by_kind[type(pending)].popleft()
         check, request = pending.check, pending.request
         self.ctx.rules = check.rules
@@ -161,7 +163,8 @@ class PortalCheck(PageCheck, Generic[W]):
         self.credits = credits_
         self._kind = kind
         self._lane = lane
-        self._latest = 0  # the write of the latest step
+        #: The write of the latest step.
+        self.latest: W | None = None
 
     @abstractmethod
     def look(self, pending: W) -> None:
@@ -191,8 +194,9 @@ class PortalCheck(PageCheck, Generic[W]):
 
     def candidates(self) -> Iterator[W]:
         """Those of them that the next step can be of."""
+        latest = 0 if self.latest is None else self.latest.serial
         for pending in self.waiting():
-            if pending.serial > self._latest:
+            if pending.serial > latest:
                 yield pending
 
     def response(self, pending: Pending, record: DoorbellResponse) -> None:
@@ -221,7 +225,7 @@ class PortalCheck(PageCheck, Generic[W]):
     def stepped(self, pending: W, cause: int) -> None:
         """It has had its step, and everything in front of it its turn."""
         pending.result = cause
-        self._latest = pending.serial
+        self.latest = pending
         self.pages.passed(pending, self._kind)
 
     def passed(self, pending: Pending) -> None:

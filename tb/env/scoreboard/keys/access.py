@@ -25,6 +25,7 @@ from dataclasses import dataclass
 
 from models.codes import By, LogCause, ScatterCode, TraceOp, Verdict
 from models.keys.window_types import CheckRequest
+from models.post.qp_types import Indication
 from models.receive.receive_types import RecvRequest, Taken, TakeResult
 from tb.env.defs import TRC_CHECK, TRC_INVALIDATE, VERDICT, Kind, Reg
 from tb.env.harness.records import AccessCheck, AccessVerdict, Trace
@@ -46,6 +47,8 @@ class KeyChecks(Check):
         self.dispatch = dispatch
         self.retire = retire
         self.executed = self.invalidations = 0
+        #: The latest request that changed keys.
+        self.latest: Indication
         #: Answers before the steps of their tokens, by QP and number of the take: code, cycle.
         self.told: dict[tuple[int, int], tuple[int, int]] = {}
 
@@ -82,6 +85,7 @@ class KeyChecks(Check):
         kc.judge(record, step)
         kc.changed(step.key & OBJECT)
         self.executed += 1
+        self.latest = found
         if not step.okay:
             kc.must_end(qp)
 
@@ -172,6 +176,8 @@ class AccessChecks(AnswerCheck[_Waiting]):
         #: Checks with a verdict whose steps have not come.
         self.stepless: deque[_Waiting] = deque()
         self.codes: Counter[int] = Counter()
+        #: The check of the latest step.
+        self.decided: _Waiting
 
     # -- pins --------------------------------------------------------------------------------------
 
@@ -269,6 +275,7 @@ class AccessChecks(AnswerCheck[_Waiting]):
         )
         kc.judge(record, step)
         waiting.code = step.code
+        self.decided = waiting
         if step.code != Verdict.GRANTED:
             kc.must_end(qp)
 

@@ -48,6 +48,8 @@ class QpContext(Check):
         self.model = PostingModel(ctx.params, self._cq_page, keys=keys)
         self.qps: list[QpModel] = self.model.qps
         ctx.tellers.append(Teller("QP", num_qp, self._tell))
+        #: What became of the latest beat of the transport.
+        self.log = LogCause.OK
         #: Connections that must end: since when, by QP and what ends them.
         self.ends: dict[tuple[int, End], int] = {}
         #: Latest steps of each QP, both lanes.
@@ -80,7 +82,7 @@ class QpContext(Check):
         state = QpState.FREE if model is None else model.state
         if model is not None and state in OPEN:
             model.state = QpState.DISCONNECTED
-        log = beat(word).log
+        self.log = log = beat(word).log
         if model is not None:
             model.state = state
         if log is not LogCause.OK:

@@ -20,7 +20,7 @@ from typing import NamedTuple
 from models.codes import By, LogCause, ModelError, PostFlag, QpState, Status
 from models.keys.window_types import KeyStep
 from models.post.qp import Indication
-from models.post.qp_types import Request
+from models.post.qp_types import Request, Retirement
 from models.verbs import VERBS
 from tb.env.defs import DONE, POST, TRC_BIND, TRC_RETIRE, WORK_USER
 from tb.env.harness.records import Completion, DoneReport, Trace, WorkBeat
@@ -290,6 +290,7 @@ class RetireChecks(Check):
         self.dispatch = dispatch
         dispatch.ripened = self._waits
         self.retired = 0
+        self.latest: Retirement
         #: How many had retired when the oldest request of a QP was done, by QP: those that wait
         #: longest first.
         self.ripe: dict[int, int] = {}
@@ -333,7 +334,7 @@ class RetireChecks(Check):
         # Local, and its beat is offered but not taken.
         if not skipped and oldest and oldest.verb.local and not oldest.indicated:
             self.dispatch.early(qp)
-        end = model.retire()
+        self.latest = end = model.retire()
         word = TRC_RETIRE.pack(status=end.status, silent=end.silent, skipped=end.skipped, cq=end.cq)
         if record.operand != word:
             text = f"operand {record.operand:#x}, expected {word:#x} (request {end.number})"

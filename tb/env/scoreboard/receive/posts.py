@@ -20,7 +20,7 @@ from models import codes
 from models.codes import Cause, QpState, Status
 from models.layouts import LINE_BYTES, PAGE_BYTES, RECV_PORTAL, SRQ_DB
 from models.receive.receive_post import RecvPost, receive_write_faults
-from models.receive.receive_types import RecvPostResult
+from models.receive.receive_types import RecvPostResult, Taken
 from tb.env.defs import BSTATE, RDONE, TRC_RECEIVE, TRC_RECV_POST, Reg
 from tb.env.defs import SRQ_DB as REAP
 from tb.env.harness.records import Completion, DoorbellRequest, DoorbellResponse, RecvDone, Trace
@@ -327,6 +327,8 @@ class ReceiveDoneChecks(Check):
         self.qpc = rc.qpc
         self.completions = completions
         self.posts = posts
+        #: The buffer that completed last.
+        self.latest: Taken
 
     def done(self, record: RecvDone) -> None:
         """A report was taken from the transport, to be accepted or refused."""
@@ -340,7 +342,9 @@ class ReceiveDoneChecks(Check):
         rq = rc.rqs[qp]
         rc.compare("before", record)
         number = rq.completed
+        oldest = rq.flight[:1]
         end = rq.complete()
+        self.latest = oldest[0]
         of_srq = end.srq is not None
         expected = TRC_RECEIVE.pack(status=end.status, shared=of_srq, flush=end.flush, cq=end.cq)
         if record.operand != expected:

@@ -17,6 +17,7 @@ from typing import NamedTuple
 from models.codes import Cause, LogCause, QpState, ScatterCode
 from models.receive.receive_post import fill
 from models.receive.receive_types import RecvRequest, Taken, TakeResult
+from models.receive.srq import SrqModel
 from tb.env.defs import SCATTER_USER, TRC_TAKE, TSTATE, Kind, Reg
 from tb.env.harness.records import Interrupt, ScatterAnswer, Trace
 from tb.env.harness.records import RecvRequest as RequestBeat
@@ -77,6 +78,9 @@ class TakeChecks(AnswerCheck[_Waiting]):
         self.keys = keys
         params = rc.params
         self.takes: list[deque[Take]] = [deque() for _ in range(params.num_qp)]
+        #: The buffer of the latest answer, and the SRQ of the latest interrupt, if any.
+        self.filled: Taken | None = None
+        self.rung: SrqModel | None = None
         self.serial = 0
         #: The newest answered step of each SRQ.
         self._answered = [0] * params.num_srq
@@ -261,6 +265,7 @@ class TakeChecks(AnswerCheck[_Waiting]):
         """An answer was taken by the transport."""
         rc = self.rc
         waiting = self.next_of(record)
+        self.filled = None
         qp = waiting.request.qp
         if qp < rc.params.num_qp:
             self.ctx.objs = ("QP", qp), ("SRQ", rc.rqs[qp].config.srq)
@@ -308,7 +313,7 @@ class TakeChecks(AnswerCheck[_Waiting]):
             text = f"code {_code(record.user)} without a step, right would be{right}"
             self.fail(f"{waiting}: {text}")
         take = takes.popleft()
-        taken = take.taken
+        self.filled = taken = take.taken
         if taken is None:
             rc.model.not_ready += 1
             expected = TakeResult(ScatterCode.NOT_READY)
@@ -379,13 +384,13 @@ class TakeChecks(AnswerCheck[_Waiting]):
         """A vector was raised: of an SRQ whose event waits, or of an EQ."""
         rc, memory = self.rc, self.memory
         able = [q for q in rc.srqs if q.waiting and q.config.vector == record.vector]
-        if not able:
+        self.rung = min(able, key=lambda q: self.event_at[q.number], default=None)
+        if self.rung is None:
             memory.interrupt(record)
             return
-        srq = min(able, key=lambda q: self.event_at[q.number])
-        srq.interrupt()
+        self.rung.interrupt()
         memory.merged(record)
-        rc.note(srq.number)
+        rc.note(self.rung.number)
 
     # -- the end -----------------------------------------------------------------------------------
 
