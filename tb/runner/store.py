@@ -129,6 +129,8 @@ def save(
         with closing(sqlite3.connect(history / "history.db", timeout=60)) as base, base:
             for statement in _SCHEMA:
                 base.execute(statement)
+            if "interrupted" not in {row[1] for row in base.execute("PRAGMA table_info(runs)")}:
+                base.execute("ALTER TABLE runs ADD COLUMN interrupted INTEGER")
             number = base.execute(*_insert("runs", asdict(run))).lastrowid
             for item in items:
                 base.execute(*_insert("items", {"run": number, **asdict(item)}))
