@@ -105,12 +105,12 @@ module f_pages #(
     end
 
     // ------------------------------------------------ for the induction: one queue of answers, writes, addresses
-    localparam A_W = ID_W + 39, B_W = ID_W + 8, T_W = ID_W + 35;
+    localparam AW_W = 29, W_W = 522, A_W = ID_W + AW_W, B_W = ID_W + 8, T_W = ID_W + 35;
     (* hierconn *) wire [4:0] \dut.doorbell_i.b_fifo.level ;
     (* hierconn *) wire [1:0] \dut.doorbell_i.aw_fifo.level , \dut.doorbell_i.w_fifo.level ;
     (* hierconn *) wire [16*B_W-1:0] \dut.doorbell_i.b_fifo.words ;
     (* hierconn *) wire [2*A_W-1:0] \dut.doorbell_i.aw_fifo.words ;
-    (* hierconn *) wire [2*529-1:0] \dut.doorbell_i.w_fifo.words ;
+    (* hierconn *) wire [2*W_W-1:0] \dut.doorbell_i.w_fifo.words ;
     (* hierconn *) wire [LATE*T_W-1:0] \dut.doorbell_i.tags ;
     (* hierconn *) wire \dut.doorbell_i.posted_valid ;
     (* hierconn *) wire [5:0] \write_i.f_wls ;
@@ -123,8 +123,8 @@ module f_pages #(
     wire [LATE-1:0]   way = db_way | post_way;
     wire [5:0]        answers = \dut.doorbell_i.b_fifo.level , addresses = \dut.doorbell_i.aw_fifo.level ;
     wire [1:0]        beats = \dut.doorbell_i.w_fifo.level ;
-    wire [5:0]        lasts = (beats != 0 && \dut.doorbell_i.w_fifo.words [528]) + (beats == 2 &&
-        \dut.doorbell_i.w_fifo.words [529+528]);
+    wire [5:0]        lasts = (beats != 0 && \dut.doorbell_i.w_fifo.words [W_W-1]) + (beats == 2 &&
+        \dut.doorbell_i.w_fifo.words [2*W_W-1]);
     // Places in the order of the answers: of the first address, of a write on its way
     reg  [5:0]        at_a;
     reg               in_place;
@@ -138,7 +138,7 @@ module f_pages #(
         end
     end
     wire [ID_W-1:0]   its_answer = \dut.doorbell_i.b_fifo.words [ahead[3:0]*B_W+8 +: ID_W];
-    wire [ID_W-1:0]   its_address = \dut.doorbell_i.aw_fifo.words [(ahead != at_a)*A_W+39 +: ID_W];
+    wire [ID_W-1:0]   its_address = \dut.doorbell_i.aw_fifo.words [(ahead != at_a)*A_W+AW_W +: ID_W];
 
     // The queue of answers never overflows: there is a place for each write that was handed on.
     always @(posedge clk) if (up) answers_have_room: assert (at_a <= 15);

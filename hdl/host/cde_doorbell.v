@@ -71,19 +71,41 @@ module cde_doorbell #(
     output wire [7:0]        st_cause
 );
 
+    // ---------------------------------------------------------------- decode, of what is offered
+    // What address and strobes say alone is known a stage before the write: its way is chosen in the cycle it leaves.
+    wire [11:0]       in_offset = s_axi_awaddr[11:0];
+    wire [ADDR_W-1:12] in_page = s_axi_awaddr[ADDR_W-1:12];
+    wire              in_portal = POSTS && in_offset[11:8] == 4'd0 && in_offset[5:0] == 6'd0;
+    wire              in_send = in_portal && in_offset == `CDE_PAGE_SEND;
+    wire              in_recv = RECEIVES && in_portal && in_offset == `CDE_PAGE_RECV;
+    wire              in_srq_recv = RECEIVES && in_portal && in_offset == `CDE_PAGE_SRQ_RECV;
+    wire              in_srq_db = RECEIVES && in_offset == `CDE_PAGE_SRQ_DB;
+    wire              in_page_known = (in_page >> PAGE_W) == {(ADDR_W - 12){1'b0}};
+    wire              in_single = s_axi_awlen == 8'd0;
+    wire              in_size_ok = in_portal ? s_axi_awsize == 3'd6
+                                             : s_axi_awsize >= 3'd3 && s_axi_awaddr[2:0] == 3'd0;
+    wire              in_sound = in_single && in_size_ok && in_page_known;
+    wire [9:0]        in_facts = {in_single, in_size_ok, in_page_known, in_portal, in_offset == `CDE_PAGE_CB_RETURN,
+                                  in_offset == `CDE_PAGE_CQ_DB, in_srq_db && in_sound, in_srq_recv && in_sound,
+                                  in_recv && in_sound, in_send && in_sound};
+
     // ---------------------------------------------------------------- register slices
+    localparam AW_W = 29;
     wire              aw_room;
     wire              aw_valid;
     wire [ID_W-1:0]   aw_id;
-    wire [ADDR_W-1:0] aw_addr;
-    wire [7:0]        aw_len;
-    wire [2:0]        aw_size;
+    wire [15:0]       page;
+    wire [2:0]        at;               // 64-bit lane of the data
+    wire              single, address_ok, page_known, is_portal, is_return, is_db;
+    wire              to_srq_db, to_srq_recv, to_recv, to_send;     // if the data are right, too
     wire              w_room;
     wire              w_valid;
     localparam W_W = POSTS ? 512 : 64;  // without posts the 64-bit lane that is written
     wire [W_W-1:0]    in_data, w_data;
-    wire [7:0]        w_full, w_any;    // strobes of each 64-bit lane: all, any
-    wire [7:0]        in_full, in_any;
+    wire [7:0]        in_full, in_any;  // strobes of each 64-bit lane: all, any
+    wire [7:0]        in_only;          // all of this lane, none of others
+    wire              w_whole;          // all strobes
+    wire [7:0]        w_only;
     wire [63:0]       word;             // what a doorbell says
     wire              w_last;
     wire              take;        // the pair leaves
@@ -94,15 +116,16 @@ module cde_doorbell #(
     assign s_axi_awready = aw_room && !init;
     assign s_axi_wready = w_room && !init;
 
-    cde_fifo #(.W(ID_W + ADDR_W + 11), .DEPTH_LOG2(1)) aw_fifo (
+    cde_fifo #(.W(ID_W + AW_W), .DEPTH_LOG2(1)) aw_fifo (
         .clk(clk),
         .rst(rst),
         .push_valid(s_axi_awvalid && !init),
         .push_ready(aw_room),
-        .push_data({s_axi_awid, s_axi_awaddr, s_axi_awlen, s_axi_awsize}),
+        .push_data({s_axi_awid, in_page[27:12], in_offset[5:3], in_facts}),
         .pop_valid(aw_valid),
         .pop_ready(take),
-        .pop_data({aw_id, aw_addr, aw_len, aw_size}),
+        .pop_data({aw_id, page, at, single, address_ok, page_known, is_portal, is_return, is_db, to_srq_db, to_srq_recv,
+                   to_recv, to_send}),
         .level(unused_aw_level)
     );
 
@@ -111,10 +134,11 @@ module cde_doorbell #(
         for (g = 0; g < 8; g = g + 1) begin : g_strobes
             assign in_full[g] = &s_axi_wstrb[8*g +: 8];
             assign in_any[g] = |s_axi_wstrb[8*g +: 8];
+            assign in_only[g] = in_full[g] && in_any == (8'd1 << g);
         end
         if (POSTS) begin : g_beat
             assign in_data = s_axi_wdata;
-            assign word = w_data[{aw_addr[5:3], 6'd0} +: 64];
+            assign word = w_data[{at, 6'd0} +: 64];
             assign post_data = w_data;
         end else begin : g_lane
             // Strobes tell the lane. Of a write whose strobes do not fit its address the data do not matter.
@@ -129,15 +153,15 @@ module cde_doorbell #(
         end
     endgenerate
 
-    cde_fifo #(.W(W_W + 17), .DEPTH_LOG2(1)) w_fifo (
+    cde_fifo #(.W(W_W + 10), .DEPTH_LOG2(1)) w_fifo (
         .clk(clk),
         .rst(rst),
         .push_valid(s_axi_wvalid && !init),
         .push_ready(w_room),
-        .push_data({s_axi_wlast, in_full, in_any, in_data}),
+        .push_data({s_axi_wlast, &in_full, in_only, in_data}),
         .pop_valid(w_valid),
         .pop_ready(take || drain),
-        .pop_data({w_last, w_full, w_any, w_data}),
+        .pop_data({w_last, w_whole, w_only, w_data}),
         .level(unused_w_level)
     );
 
@@ -146,25 +170,13 @@ module cde_doorbell #(
     wire [4:0]    b_level;
     wire          b_room = b_level <= 5'd7;    // up to eight answers are under way
 
-    wire [7:0]    lane = 8'd1 << aw_addr[5:3];
-    wire [11:0]   offset = aw_addr[11:0];
-    wire [ADDR_W-1:12] page = aw_addr[ADDR_W-1:12];
-    wire          page_known = (page >> PAGE_W) == {(ADDR_W - 12){1'b0}};
-    wire          is_db = offset == `CDE_PAGE_CQ_DB;
-    wire          is_return = offset == `CDE_PAGE_CB_RETURN;
     wire [15:0]   cq = word[`CDE_CQ_DB_CQ_LSB +: 16];      // of CB_RETURN, too
     wire          arm = word[`CDE_CQ_DB_ARM_LSB];
     wire [3:0]    arm_type = word[`CDE_CQ_DB_ARM_TYPE_LSB +: 4];
     wire [31:0]   cons = word[`CDE_CQ_DB_CONS_LSB +: 32];
-    wire          is_portal = POSTS && offset[11:8] == 4'd0 && offset[5:0] == 6'd0;
-    wire          size_ok = is_portal ? aw_size == 3'd6 && (&w_full)
-                                      : aw_size >= 3'd3 && aw_addr[2:0] == 3'd0 && w_full == lane && w_any == lane;
-    wire          bus_fault = in_burst || aw_len != 8'd0 || !size_ok || !page_known;
-    wire          is_send = is_portal && offset == `CDE_PAGE_SEND;
-    wire          is_recv = RECEIVES && is_portal && offset == `CDE_PAGE_RECV;
-    wire          is_srq_recv = RECEIVES && is_portal && offset == `CDE_PAGE_SRQ_RECV;
-    wire          is_srq_db = RECEIVES && offset == `CDE_PAGE_SRQ_DB;
-    wire          is_post = (is_send || is_recv || is_srq_recv || is_srq_db) && !bus_fault;
+    wire          size_ok = address_ok && (is_portal ? w_whole : w_only[at]);
+    wire          is_post = !in_burst &&
+                            ((w_whole && (to_send || to_recv || to_srq_recv)) || (w_only[at] && to_srq_db));
     wire          reserved = is_db ? (word & `CDE_CQ_DB_RESERVED) != 64'd0 || (cons >> IDX_W) != 32'd0 ||
                                      (!arm && arm_type != 4'd0)
                                    : (word & `CDE_CB_RETURN_RESERVED) != 64'd0;
@@ -172,7 +184,7 @@ module cde_doorbell #(
     reg [7:0] cause;
 
     always @* begin
-        if (in_burst || aw_len != 8'd0) cause = `CDE_CAUSE_BURST;
+        if (in_burst || !single) cause = `CDE_CAUSE_BURST;
         else if (!size_ok) cause = `CDE_CAUSE_BAD_SIZE;
         else if (!page_known) cause = `CDE_CAUSE_BAD_PAGE;
         else if (!is_db && !is_return) cause = `CDE_CAUSE_BAD_OFFSET;
@@ -188,14 +200,14 @@ module cde_doorbell #(
     assign db_valid = ready && !is_post;
     assign post_valid = ready && is_post;
     assign take = is_post ? post_valid && post_ready : db_valid && db_ready;
-    assign post_page = page[12 +: PAGE_W];
-    assign post_kind = {is_srq_recv || is_srq_db, is_recv || is_srq_db};
+    assign post_page = page[PAGE_W-1:0];
+    assign post_kind = {to_srq_recv || to_srq_db, to_recv || to_srq_db};
     assign post_word = word;
     assign drain = aw_valid && w_valid && !w_last;
     assign db_op = is_return ? `CDE_TRC_CB_RETURN : `CDE_TRC_DOORBELL;
     assign db_cause = cause;
     assign db_cq = cq[CQ_W-1:0];
-    assign db_page = page[12 +: PAGE_W];
+    assign db_page = page[PAGE_W-1:0];
     assign db_index = cons[IDX_W-1:0];
     assign db_arm = arm;
     assign db_type = arm_type[1:0];
@@ -217,7 +229,7 @@ module cde_doorbell #(
         if (drain) in_burst <= 1'b1;
         if (take) in_burst <= 1'b0;
         // The first word of a post carries its number at the same place as a doorbell.
-        tags <= {tags[0 +: (LATE-1)*TAG_W], aw_id, page_known, page[27:12], is_post && post_kind[1], is_post, cq};
+        tags <= {tags[0 +: (LATE-1)*TAG_W], aw_id, page_known, page, is_post && post_kind[1], is_post, cq};
         posted_valid <= post_res_valid;
         posted_cause <= post_res_cause;
         if (rst) begin
