@@ -90,7 +90,7 @@ module cde_doorbell #(
                                   in_recv && in_sound, in_send && in_sound};
 
     // ---------------------------------------------------------------- register slices
-    localparam AW_W = 29;
+    localparam AW_W = 16 + 3 + 10;      // page, lane, facts
     wire              aw_room;
     wire              aw_valid;
     wire [ID_W-1:0]   aw_id;
