@@ -81,6 +81,7 @@ post/cde_verb.v
 post/cde_qp_state.v
 post/cde_post.v
 post/cde_retire.v
+post/cde_qp_steps.v
 post/cde_qp_ctrl.v
 post/cde_posting.v
 receive/cde_rdone.v

@@ -206,7 +206,6 @@ module cde_top #(
     wire [7:0]        p_res_cause, r_res_cause, qc_command, p_qc_result, r_qc_result;
     wire              qc_start, p_qc_done, r_qc_done, qc_receive, cqi_we, cqi_alive, cqi_used;
     wire [255:0]      qc_args, p_qc_outs, k_qc_outs;
-    wire [7:0]        k_qc_result;
     wire              k_qc_done, qc_keys;
     wire [1:0]        r_rq_count, rq2_count;
     wire              loc_valid, loc_done, ri_valid, ri_done, kfail_valid, kfail_ready, rfail_pending, peer_valid,
@@ -215,7 +214,7 @@ module cde_top #(
     wire [QP_W-1:0]   loc_qp, ri_qp, kfail_qp, peer_qp, bad_qp;
     wire [511:0]      loc_post;
     wire [31:0]       ri_key, peer_key;
-    wire [7:0]        key_status;
+    wire [7:0]        key_status, k_qc_result;
     wire [63:0]       peer_context;
     wire [95:0]       keys;
     wire [3*`CDE_FOUND_W-1:0]  found;
@@ -237,6 +236,10 @@ module cde_top #(
     wire [`CDE_QP_KEYS_W-1:0] set_zone;
     assign set_zone[`CDE_QP_KEYS_ZONE +: 16] = set_receive[`CDE_QP_NEW_ZONE +: 16];
     assign set_zone[`CDE_QP_KEYS_GUARDED] = set_receive[`CDE_QP_NEW_GUARDED];
+
+    // Who carries a command out, a cycle after its begin
+    reg by_keys, by_receive;
+    always @(posedge clk) {by_keys, by_receive} <= {qc_keys, qc_receive};
 
     // One post a cycle goes to one of the two sides; both decide in the same cycle after it.
     wire is_send = post_kind == 2'd0;
@@ -287,9 +290,9 @@ module cde_top #(
         .post_word(post_word),
         .post_res_valid(p_res_valid || r_res_valid), .post_res_cause(r_res_valid ? r_res_cause : p_res_cause),
         .qc_start(qc_start), .qc_command(qc_command), .qc_args(qc_args),
-        .qc_done(qc_keys ? k_qc_done : qc_receive ? r_qc_done : p_qc_done),
-        .qc_result(qc_keys ? k_qc_result : qc_receive ? r_qc_result : p_qc_result),
-        .qc_outs(qc_keys ? k_qc_outs : qc_receive ? {64'd0, r_qc_outs} : p_qc_outs),
+        .qc_done(by_keys ? k_qc_done : by_receive ? r_qc_done : p_qc_done),
+        .qc_result(by_keys ? k_qc_result : by_receive ? r_qc_result : p_qc_result),
+        .qc_outs(by_keys ? k_qc_outs : by_receive ? {64'd0, r_qc_outs} : p_qc_outs),
         .cqi_we(cqi_we), .cqi_alive(cqi_alive), .cqi_cq(cqi_cq), .cqi_page(cqi_page), .cqi_used(cqi_used),
         .pe_valid(pe_valid), .pe_cause(pe_cause), .pe_object(pe_object), .pe_index(pe_index), .pe_step(pe_step),
         .pr_step(pr_step), .removed(removed), .xirq_valid(xirq_valid), .xirq_ready(xirq_ready),

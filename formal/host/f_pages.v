@@ -105,14 +105,14 @@ module f_pages #(
     end
 
     // ------------------------------------------------ for the induction: one queue of answers, writes, addresses
-    localparam AW_W = 29, W_W = 522, A_W = ID_W + AW_W, B_W = ID_W + 8, T_W = ID_W + 35;
+    localparam AW_W = 29, W_W = 586, A_W = ID_W + AW_W, B_W = ID_W + 8, T_W = ID_W + 35;
     (* hierconn *) wire [4:0] \dut.doorbell_i.b_fifo.level ;
     (* hierconn *) wire [1:0] \dut.doorbell_i.aw_fifo.level , \dut.doorbell_i.w_fifo.level ;
     (* hierconn *) wire [16*B_W-1:0] \dut.doorbell_i.b_fifo.words ;
     (* hierconn *) wire [2*A_W-1:0] \dut.doorbell_i.aw_fifo.words ;
     (* hierconn *) wire [2*W_W-1:0] \dut.doorbell_i.w_fifo.words ;
     (* hierconn *) wire [LATE*T_W-1:0] \dut.doorbell_i.tags ;
-    (* hierconn *) wire \dut.doorbell_i.posted_valid ;
+    (* hierconn *) wire \dut.doorbell_i.posted_valid , \dut.doorbell_i.b_room ;
     (* hierconn *) wire [5:0] \write_i.f_wls ;
     (* hierconn *) wire [6+ID_W:0] \write_i.f_watch ;
     wire [5:0]        ahead;
@@ -141,7 +141,9 @@ module f_pages #(
     wire [ID_W-1:0]   its_address = \dut.doorbell_i.aw_fifo.words [(ahead != at_a)*A_W+AW_W +: ID_W];
 
     // The queue of answers never overflows: there is a place for each write that was handed on.
-    always @(posedge clk) if (up) answers_have_room: assert (at_a <= 15);
+    always @(posedge clk) if (up) answers_have_room: assert (at_a <= 16);
+    reg [4:0] answers_1 = 0;             // a cycle before
+    always @(posedge clk) answers_1 <= \dut.doorbell_i.b_fifo.level ;
 
     // These stay with a fault as well: without them overflow takes too long to find.
     always @(posedge clk) if (!rst) begin
@@ -149,6 +151,10 @@ module f_pages #(
         i_quiet: assert (up || (at_a == 0 && addresses == 0 && beats == 0 && outstanding == 0 &&
             \write_i.f_wls == 0 && !watching));
         i_ways: assert ((db_way & post_way) == 0);
+`ifndef PROPERTIES_ONLY
+        i_room: assert (!\dut.doorbell_i.b_room || answers_1 <= 7);
+`endif
+        i_recent: assert (at_a <= answers_1 + LATE + 1);
         i_posted: assert (\dut.doorbell_i.posted_valid == post_way[LATE-1]);
         i_levels: assert ((up || at_a == 0) && addresses <= 2 && beats <= 2);
         i_outstanding: assert (outstanding == at_a + addresses && \write_i.f_wls == at_a + lasts);

@@ -21,6 +21,7 @@ module f_post #(
     input wire [11:0]      post_page,
     input wire [511:0]     post_data,
     input wire             op_valid,
+    input wire             op_void,
     input wire [3:0]       op_code,
     input wire [3:0]       op_target,
     input wire             op_qp,
@@ -67,7 +68,7 @@ module f_post #(
         .clk(clk), .mem_i(mem), .mem_o(unused_mem), .rst(rst), .init(init), .post_valid(post_valid && up),
         .post_ready(post_ready),
         .post_page(post_page), .post_data(post_data), .post_res_valid(res_valid), .post_res_cause(cause),
-        .op_valid(op_valid && up),
+        .op_valid(op_valid && up), .op_void(op_void),
         .op_code(op_code), .op_target(op_target), .op_qp(op_qp), .op_empty(op_empty), .removed(removed),
         .opr_valid(opr_valid), .opr_code(opr_code), .opr_qp(opr_qp), .opr_old(opr_old), .opr_new(opr_new),
         .rq_hold(rq_hold),
@@ -87,7 +88,7 @@ module f_post #(
     wire            opr_command = opr_valid && opr_code != OP_CONN && opr_code != OP_FAIL;
 
     always @* if (up) begin
-        if (op_valid) begin
+        if (op_valid && !op_void) begin
             assume (op_code < OP_AGE);
             if (command) assume (!asked);
             if (op_code == OP_CREATE && op_qp == q) assume (state == `CDE_QPS_FREE && set[13 +: IDX_W] != 0);
@@ -103,7 +104,7 @@ module f_post #(
     always @(posedge clk) if (up) begin
         if (set_we && set_qp == q) set <= {set_age, set_watermark, set_depth, set_page, 1'b0};
         if (opr_valid && opr_qp == q) state <= opr_new;
-        asked <= (asked && !opr_command) || (op_valid && command);
+        asked <= (asked && !opr_command) || (op_valid && !op_void && command);
     end
 
     // ---------------------------------------------------------------- counts
@@ -232,7 +233,7 @@ module f_post #(
     wire [3:0]       state_now = up && opr_valid && opr_qp == q ? opr_new : state;
     wire [4:0]       for_q = {\dut.c_qp == q, \dut.r_qp == q, \dut.t_qp == q, \dut.s_qp == q, \dut.b_qp == q};
     reg  [4:0]       ops = 0;           // commands' steps under way
-    always @(posedge clk) ops <= {ops[3:0], op_valid && command && up};
+    always @(posedge clk) ops <= {ops[3:0], op_valid && !op_void && command && up};
 
     always @* begin
         if (age > {1'b0, q} + 2'd1) begin

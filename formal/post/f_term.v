@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// f_term: proof of the terminate requests, m_axis_term, where they are made (cde_qp_ctrl).
+// f_term: proof of the terminate requests, m_axis_term, where they are made (cde_qp_ctrl, cde_qp_steps).
 //
 // Purpose: each end of a connection becomes one request, however long the sink stalls: there is room for all, and none
 //          comes without an end. The steps' outcomes are any that lead no QP up but by a connect step; commands,
@@ -54,7 +54,7 @@ module f_term (
     wire [`CDE_MEM_W-1:0] mem = {39'd0, !up, rst};      // maintenance bus: reset and the walk, no injection
     wire [`CDE_MEM_W-1:0] unused_mem;
 
-    wire        op_valid, op_qp, conn_ready, term_valid;
+    wire        op_valid, op_void, op_qp, conn_ready, term_valid;
     wire [3:0]  op_code;
     wire [31:0] term;
 
@@ -77,7 +77,7 @@ module f_term (
     always @* if (told && is_up(new_state) && !is_up(old_state)) assume (code3 == OP_CONNECT);
 
     always @(posedge clk) begin
-        going <= {going[2:0], op_valid && up};
+        going <= {going[2:0], op_valid && !op_void && up};
         of_qp <= {of_qp[2:0], op_qp};
         {code3, code2, code1, code0} <= {code2, code1, code0, op_code};
         if (told && !qp) state0 <= new_state;
@@ -96,23 +96,24 @@ module f_term (
             up), .rfail_qp(rfail_qp),
         .rfail_pending(rfail_pending), .kfail_valid(kfail_valid && up), .kfail_qp(kfail_qp), .rx_empty(rx_empty),
         .keys_held(keys_held),
-        .srqi_live(srqi_live), .srqi_page(srqi_page), .op_valid(op_valid), .op_code(op_code), .op_qp(op_qp),
+        .srqi_live(srqi_live), .srqi_page(srqi_page), .op_valid(op_valid), .op_void(op_void),
+        .op_code(op_code), .op_qp(op_qp),
         .opr_valid(told), .opr_code(code3), .opr_qp(qp), .opr_result(result), .opr_old(old_state), .opr_new(new_state),
         .opr_indices(indices), .ind_valid(ind_valid), .ind_qp(ind_qp), .ind_next(ind_next)
     );
 
     // ---------------------------------------------------------------- requests
     reg  [3:0] owed = 0;
-    (* hierconn *) wire \dut.term_fifo.push_valid , \dut.term_fifo.push_ready ;
-    (* hierconn *) wire [4:0] \dut.term_fifo.push_data ;
+    (* hierconn *) wire \dut.steps_i.term_fifo.push_valid , \dut.steps_i.term_fifo.push_ready ;
+    (* hierconn *) wire [4:0] \dut.steps_i.term_fifo.push_data ;
     wire [3:0] shown = code3 == OP_DESTROY ? `CDE_QPS_ERROR : new_state;
 
     always @(posedge clk) owed <= owed + ends - (term_valid && term_ready && up);
 
     always @* if (up) begin
-        each_end_is_told: assert (\dut.term_fifo.push_valid == ends && (!ends || \dut.term_fifo.push_data == {shown,
-            qp}));
-        none_is_lost: assert (!ends || \dut.term_fifo.push_ready );
+        each_end_is_told: assert (\dut.steps_i.term_fifo.push_valid == ends && (!ends ||
+            \dut.steps_i.term_fifo.push_data == {shown, qp}));
+        none_is_lost: assert (!ends || \dut.steps_i.term_fifo.push_ready );
         none_is_invented: assert (!term_valid || owed != 0);
         none_is_stuck: assert (term_valid == (owed != 0));
     end
@@ -124,32 +125,37 @@ module f_term (
 `ifndef PROPERTIES_ONLY
     // ---------------------------------------------------------------- for the induction: one place for each QP, one
     // for each request
-    (* hierconn *) wire [2:0] \dut.term_fifo.level , \dut.term_fifo.wr_ptr , \dut.term_fifo.rd_ptr ;
-    (* hierconn *) wire \dut.term_fifo.q_valid , \dut.term_fifo.many , \dut.cmd_asks ;
+    (* hierconn *) wire [2:0] \dut.steps_i.term_fifo.level , \dut.steps_i.term_fifo.wr_ptr ;
+    (* hierconn *) wire [2:0] \dut.steps_i.term_fifo.rd_ptr ;
+    (* hierconn *) wire \dut.steps_i.conn_fifo.q_valid , \dut.steps_i.term_fifo.q_valid ;
+    (* hierconn *) wire \dut.steps_i.term_fifo.many , \dut.cmd_asks , \dut.refused ;
     (* hierconn *) wire [3:0] \dut.state ;
-    wire [2:0] stored = \dut.term_fifo.wr_ptr - \dut.term_fifo.rd_ptr ;
-    wire [3:0] connects = {going[3] && code3 == OP_CONNECT, going[2] && code2 == OP_CONNECT, going[1] &&
-        code1 == OP_CONNECT, going[0] && code0 == OP_CONNECT};
-    wire [3:0] commands = going & {code3 != OP_FAIL && code3 != OP_CONN, code2 != OP_FAIL && code2 != OP_CONN,
-        code1 != OP_FAIL && code1 != OP_CONN,
-                                   code0 != OP_FAIL && code0 != OP_CONN};
-    wire [3:0] places = \dut.term_fifo.level + is_up(state0) + is_up(state1) + (connects != 0);
+    wire [2:0] stored = \dut.steps_i.term_fifo.wr_ptr - \dut.steps_i.term_fifo.rd_ptr ;
+    // Steps in their slot and after it
+    wire [4:0] steps = {going, op_valid && !op_void};
+    wire [4:0] connects = steps & {code3 == OP_CONNECT, code2 == OP_CONNECT, code1 == OP_CONNECT, code0 == OP_CONNECT,
+        op_code == OP_CONNECT};
+    wire [5:0] commands = {\dut.refused , going, op_valid} & ~{1'b0, code3 == OP_FAIL || code3 == OP_CONN,
+        code2 == OP_FAIL || code2 == OP_CONN, code1 == OP_FAIL || code1 == OP_CONN, code0 == OP_FAIL ||
+        code0 == OP_CONN, op_code == OP_FAIL || op_code == OP_CONN};
+    wire [3:0] places = \dut.steps_i.term_fifo.level + is_up(state0) + is_up(state1) + (connects != 0);
 
     always @* begin
-        if (!up) nothing_yet: assert (going == 0 && owed == 0 && !waits);
-        if (started && !up) empty_yet: assert (\dut.term_fifo.level == 0 && stored == 0 && !\dut.term_fifo.q_valid &&
-            !\dut.term_fifo.many && \dut.state == 0 && !\dut.cmd_asks );
+        if (!up) nothing_yet: assert (going == 0 && owed == 0 && !waits && (!started || (!op_valid && !\dut.refused )));
+        if (started && !up) empty_yet: assert (\dut.steps_i.term_fifo.level == 0 && stored == 0 &&
+            !\dut.steps_i.term_fifo.q_valid &&
+            !\dut.steps_i.term_fifo.many && !\dut.steps_i.conn_fifo.q_valid && \dut.state == 0 && !\dut.cmd_asks );
         if (up) begin
             begun: assert (started);
-            levels: assert (stored <= 4 && \dut.term_fifo.level == stored + \dut.term_fifo.q_valid &&
-                (\dut.term_fifo.q_valid || stored == 0) && \dut.term_fifo.many == (stored != 0));
-            owed_waits: assert (owed == \dut.term_fifo.level );
+            levels: assert (stored <= 4 && \dut.steps_i.term_fifo.level == stored + \dut.steps_i.term_fifo.q_valid &&
+                (\dut.steps_i.term_fifo.q_valid || stored == 0) && \dut.steps_i.term_fifo.many == (stored != 0));
+            owed_waits: assert (owed == \dut.steps_i.term_fifo.level );
             one_place_each: assert (places <= 4);
             // Control waits for the outcome of a command's step: LOOK_WAIT, ACT_WAIT
-            one_command: assert ((commands & (commands - 4'd1)) == 0 && (commands != 0) == (\dut.state == 4'd2 ||
+            one_command: assert ((commands & (commands - 6'd1)) == 0 && (commands != 0) == (\dut.state == 4'd2 ||
                 \dut.state == 4'd8));
             asks_when: assert (!\dut.cmd_asks || \dut.state == 4'd1 || \dut.state == 4'd7);
-            if (waits) offered: assert (\dut.term_fifo.q_valid );
+            if (waits) offered: assert (\dut.steps_i.term_fifo.q_valid );
         end
     end
 `endif

@@ -85,9 +85,11 @@ module cde_doorbell #(
     wire              in_size_ok = in_portal ? s_axi_awsize == 3'd6
                                              : s_axi_awsize >= 3'd3 && s_axi_awaddr[2:0] == 3'd0;
     wire              in_sound = in_single && in_size_ok && in_page_known;
+    wire              in_to_post = in_sound && (in_send || in_recv || in_srq_recv);
+    wire              in_to_srq_db = in_sound && in_srq_db;
     wire [9:0]        in_facts = {in_single, in_size_ok, in_page_known, in_portal, in_offset == `CDE_PAGE_CB_RETURN,
-                                  in_offset == `CDE_PAGE_CQ_DB, in_srq_db && in_sound, in_srq_recv && in_sound,
-                                  in_recv && in_sound, in_send && in_sound};
+                                  in_offset == `CDE_PAGE_CQ_DB, in_to_srq_db, in_to_post, in_srq_recv || in_srq_db,
+                                  in_recv || in_srq_db};
 
     // ---------------------------------------------------------------- register slices
     localparam AW_W = 16 + 3 + 10;      // page, lane, facts
@@ -97,16 +99,17 @@ module cde_doorbell #(
     wire [15:0]       page;
     wire [2:0]        at;               // 64-bit lane of the data
     wire              single, address_ok, page_known, is_portal, is_return, is_db;
-    wire              to_srq_db, to_srq_recv, to_recv, to_send;     // if the data are right, too
+    wire              to_srq_db, to_post;   // if the data are right, too
+    wire [1:0]        kind;                 // post_kind then
     wire              w_room;
     wire              w_valid;
-    localparam W_W = POSTS ? 512 : 64;  // without posts the 64-bit lane that is written
+    localparam W_W = POSTS ? 512 : 1;   // posts
     wire [W_W-1:0]    in_data, w_data;
     wire [7:0]        in_full, in_any;  // strobes of each 64-bit lane: all, any
     wire [7:0]        in_only;          // all of this lane, none of others
     wire              w_whole;          // all strobes
     wire [7:0]        w_only;
-    wire [63:0]       word;             // what a doorbell says
+    wire [63:0]       word;             // what a doorbell says, or the first word of a post
     wire              w_last;
     wire              take;        // the pair leaves
     wire              drain;       // a beat of a burst leaves
@@ -124,8 +127,8 @@ module cde_doorbell #(
         .push_data({s_axi_awid, in_page[27:12], in_offset[5:3], in_facts}),
         .pop_valid(aw_valid),
         .pop_ready(take),
-        .pop_data({aw_id, page, at, single, address_ok, page_known, is_portal, is_return, is_db, to_srq_db, to_srq_recv,
-                   to_recv, to_send}),
+        .pop_data({aw_id, page, at, single, address_ok, page_known, is_portal, is_return, is_db, to_srq_db, to_post,
+                   kind}),
         .level(unused_aw_level)
     );
 
@@ -136,47 +139,52 @@ module cde_doorbell #(
             assign in_any[g] = |s_axi_wstrb[8*g +: 8];
             assign in_only[g] = in_full[g] && in_any == (8'd1 << g);
         end
-        if (POSTS) begin : g_beat
+        if (POSTS) begin : g_posts
             assign in_data = s_axi_wdata;
-            assign word = w_data[{at, 6'd0} +: 64];
             assign post_data = w_data;
-        end else begin : g_lane
-            // Strobes tell the lane. Of a write whose strobes do not fit its address the data do not matter.
-            wire [8*64-1:0] lanes;
-            assign lanes[63:0] = s_axi_wdata[63:0] & {64{s_axi_wstrb[0]}};
-            for (g = 1; g < 8; g = g + 1) begin : g_or
-                assign lanes[64*g +: 64] = lanes[64*(g-1) +: 64] | (s_axi_wdata[64*g +: 64] & {64{s_axi_wstrb[8*g]}});
-            end
-            assign in_data = lanes[7*64 +: 64];
-            assign word = w_data;
+        end else begin : g_doorbells
+            wire unused_data = &{1'b0, w_data};
+            assign in_data = 1'b0;
             assign post_data = 512'd0;
         end
     endgenerate
 
-    cde_fifo #(.W(W_W + 10), .DEPTH_LOG2(1)) w_fifo (
+    // The lane that is written, as strobes tell; of a post the first one. Of a write whose strobes do not fit its
+    // address the data do not matter.
+    wire [8*64-1:0] lanes;
+
+    assign lanes[63:0] = s_axi_wdata[63:0] & {64{s_axi_wstrb[0]}};
+    generate
+        for (g = 1; g < 8; g = g + 1) begin : g_or
+            assign lanes[64*g +: 64] = lanes[64*(g-1) +: 64] |
+                                       (s_axi_wdata[64*g +: 64] & {64{s_axi_wstrb[8*g] && !s_axi_wstrb[0]}});
+        end
+    endgenerate
+
+    cde_fifo #(.W(W_W + 74), .DEPTH_LOG2(1)) w_fifo (
         .clk(clk),
         .rst(rst),
         .push_valid(s_axi_wvalid && !init),
         .push_ready(w_room),
-        .push_data({s_axi_wlast, &in_full, in_only, in_data}),
+        .push_data({s_axi_wlast, &in_full, in_only, lanes[7*64 +: 64], in_data}),
         .pop_valid(w_valid),
         .pop_ready(take || drain),
-        .pop_data({w_last, w_whole, w_only, w_data}),
+        .pop_data({w_last, w_whole, w_only, word, w_data}),
         .level(unused_w_level)
     );
 
     // ---------------------------------------------------------------- decode
     reg           in_burst;
     wire [4:0]    b_level;
-    wire          b_room = b_level <= 5'd7;    // up to eight answers are under way
+    reg           b_room;       // up to nine answers are under way when the level that it tells of is left
 
     wire [15:0]   cq = word[`CDE_CQ_DB_CQ_LSB +: 16];      // of CB_RETURN, too
     wire          arm = word[`CDE_CQ_DB_ARM_LSB];
     wire [3:0]    arm_type = word[`CDE_CQ_DB_ARM_TYPE_LSB +: 4];
     wire [31:0]   cons = word[`CDE_CQ_DB_CONS_LSB +: 32];
     wire          size_ok = address_ok && (is_portal ? w_whole : w_only[at]);
-    wire          is_post = !in_burst &&
-                            ((w_whole && (to_send || to_recv || to_srq_recv)) || (w_only[at] && to_srq_db));
+    localparam [11:0] SRQ_DB = `CDE_PAGE_SRQ_DB;
+    wire          is_post = !in_burst && ((w_whole && to_post) || (w_only[SRQ_DB[5:3]] && to_srq_db));
     wire          reserved = is_db ? (word & `CDE_CQ_DB_RESERVED) != 64'd0 || (cons >> IDX_W) != 32'd0 ||
                                      (!arm && arm_type != 4'd0)
                                    : (word & `CDE_CB_RETURN_RESERVED) != 64'd0;
@@ -201,7 +209,7 @@ module cde_doorbell #(
     assign post_valid = ready && is_post;
     assign take = is_post ? post_valid && post_ready : db_valid && db_ready;
     assign post_page = page[PAGE_W-1:0];
-    assign post_kind = {to_srq_recv || to_srq_db, to_recv || to_srq_db};
+    assign post_kind = kind;
     assign post_word = word;
     assign drain = aw_valid && w_valid && !w_last;
     assign db_op = is_return ? `CDE_TRC_CB_RETURN : `CDE_TRC_DOORBELL;
@@ -230,6 +238,7 @@ module cde_doorbell #(
         if (take) in_burst <= 1'b0;
         // The first word of a post carries its number at the same place as a doorbell.
         tags <= {tags[0 +: (LATE-1)*TAG_W], aw_id, page_known, page, is_post && post_kind[1], is_post, cq};
+        b_room <= b_level <= 5'd7;
         posted_valid <= post_res_valid;
         posted_cause <= post_res_cause;
         if (rst) begin

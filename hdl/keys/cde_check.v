@@ -83,7 +83,7 @@ module cde_check #(
     reg [31:0]        b_key, r_key, c_key;
     reg [63:0]        b_from, r_from, c_from;
     reg [31:0]        b_bytes, r_bytes;
-    reg [64:0]        c_end, d_end;
+    reg [64:0]        c_end;
     reg               c_none;
     reg [N_W:0]       b_at, r_at, changed_at;
     // The change of the cycle before is not in the memory's word.
@@ -129,10 +129,13 @@ module cde_check #(
     wire        good_qp = c_key[11] ? {{(16-QP_W){1'b0}}, word[`CDE_KEY_WORD_QP +: QP_W]} == c_name :
                           word[`CDE_KEY_WORD_ZONE +: 16] == zone;
     wire        good_right = c_kind == 2'd1 ? word[`CDE_KEY_WORD_RIGHTS + 1] : word[`CDE_KEY_WORD_RIGHTS + 2];
-    wire [64:0] limit = {1'b0, word[`CDE_KEY_WORD_BASE +: 64]} + {17'd0, word[`CDE_KEY_WORD_LENGTH +: 48]};
+    // The end of the range, less that of the access, by three to a sum and carries, then one addition.
+    wire [64:0] base = {1'b0, word[`CDE_KEY_WORD_BASE +: 64]}, length = {17'd0, word[`CDE_KEY_WORD_LENGTH +: 48]};
+    wire [64:0] sum = base ^ length ^ ~c_end, carry = (base & length) | ((base | length) & ~c_end);
+    wire [66:0] left = {1'b0, sum, 1'b1} + {carry, 2'b01};
+    wire        unused_left = &{1'b0, left};
     reg         refused, no_bytes, good_key, d_good_qp, d_good_right;
-    reg         d_before;
-    reg [64:0]  d_limit;
+    reg         d_before, d_within;          // begins before the range; ends within it, or before
 
     always @(posedge clk) begin
         refused <= c_bad || removed || !guarded || !qp_up[c_qp];
@@ -141,15 +144,11 @@ module cde_check #(
         d_good_qp <= good_qp;
         d_good_right <= good_right;
         d_before <= c_from < word[`CDE_KEY_WORD_BASE +: 64];
-        {d_end, d_limit} <= {c_end, limit};
+        d_within <= left[66];
     end
 
     // ---------------------------------------------------------------- stage D: the verdict
-    // The end within the range's, compared by quarters.
-    wire [2:0]  below = {d_end[64:48] < d_limit[64:48], d_end[47:32] < d_limit[47:32], d_end[31:16] < d_limit[31:16]};
-    wire [2:0]  same = {d_end[64:48] == d_limit[64:48], d_end[47:32] == d_limit[47:32], d_end[31:16] == d_limit[31:16]};
-    wire        good_range = !d_before &&
-        (below[2] || (same[2] && (below[1] || (same[1] && (below[0] || (same[0] && d_end[15:0] <= d_limit[15:0]))))));
+    wire        good_range = !d_before && d_within;
     // An access of no bytes touches none: nothing but its connection is looked at (MW-10).
     wire [3:0]  code = refused ? `CDE_VERDICT_REFUSED : no_bytes ? `CDE_VERDICT_GRANTED : !good_key ?
                        `CDE_VERDICT_BAD_KEY : !d_good_qp ? `CDE_VERDICT_WRONG_QP : !d_good_right ?

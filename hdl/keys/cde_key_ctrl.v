@@ -87,10 +87,14 @@ module cde_key_ctrl #(
     wire [63:0] c_base = qc_args[AT_BASE +: 64];
     wire [47:0] c_length = qc_args[AT_LENGTH +: 48];
     wire [2:0]  c_rights = qc_args[AT_RIGHTS +: 3];
-    wire        c_register = qc_command == `CDE_CMD_REGISTER_MR, c_alloc = qc_command == `CDE_CMD_ALLOC_MR;
-    wire        c_deregister = qc_command == `CDE_CMD_DEREGISTER_MR, c_query_mr = qc_command == `CDE_CMD_QUERY_MR;
-    wire        c_create = qc_command == `CDE_CMD_CREATE_MW, c_close = qc_command == `CDE_CMD_CLOSE_MW;
-    wire        c_query_mw = qc_command == `CDE_CMD_QUERY_MW, c_remove = qc_command == `CDE_CMD_REMOVE_DEVICE;
+    // A cycle after the begin of the command
+    reg         c_register, c_alloc, c_deregister, c_query_mr, c_create, c_close, c_query_mw, c_remove;
+    always @(posedge clk) begin
+        {c_register, c_alloc} <= {qc_command == `CDE_CMD_REGISTER_MR, qc_command == `CDE_CMD_ALLOC_MR};
+        {c_deregister, c_query_mr} <= {qc_command == `CDE_CMD_DEREGISTER_MR, qc_command == `CDE_CMD_QUERY_MR};
+        {c_create, c_close} <= {qc_command == `CDE_CMD_CREATE_MW, qc_command == `CDE_CMD_CLOSE_MW};
+        {c_query_mw, c_remove} <= {qc_command == `CDE_CMD_QUERY_MW, qc_command == `CDE_CMD_REMOVE_DEVICE};
+    end
     wire        of_window = c_create || c_close || c_query_mw;
     wire        makes = c_register || c_alloc || c_create;
     wire        queries = c_query_mr || c_query_mw;

@@ -205,9 +205,7 @@ module cde_keys #(
         end
     endgenerate
 
-    assign mem5 = g_lookup[0].mem_k;
-    assign mem6 = g_lookup[1].mem_k;
-    assign mem_o = g_lookup[2].mem_k;
+    assign {mem5, mem6, mem_o} = {g_lookup[0].mem_k, g_lookup[1].mem_k, g_lookup[2].mem_k};
 
     // ---------------------------------------------------------------- stage C: the decision
     reg [11:0] bound [0:NUM_MR-1];           // windows bound to a region
@@ -228,7 +226,8 @@ module cde_keys #(
     // neither generation nor zone; what CREATE or REGISTER makes is of no QP that could have it taken away.
     localparam [19:0] KEY_STEP = 20'd1;      // from the generation of a key to that of the entry's next one
     reg  [19:0] b_less;                      // generation of the key before
-    reg  [1:0]  same_key, same_zone, same_qp, last_key;
+    reg  [1:0]  same_key, same_zone, same_qp, last_key, usable;      // usable: valid, of a kind that can be ended
+    reg  [KW-1:0] w;
 
     always @(posedge clk) begin
         b_less <= a_key[31:12] - KEY_STEP;
@@ -238,13 +237,14 @@ module cde_keys #(
         same_qp[0] <= b_word[`CDE_KEY_WORD_QP +: QP_W] == b_qp;
         same_qp[1] <= (binds || fast ? c_qp : word[`CDE_KEY_WORD_QP +: QP_W]) == b_qp;
         last_key <= {&word[`CDE_KEY_WORD_GENERATION +: 20], &b_word[`CDE_KEY_WORD_GENERATION +: 20]};
+        usable[0] <= !b_far && b_word[`CDE_KEY_WORD_EXISTS] && b_word[`CDE_KEY_WORD_VALID] &&
+            (b_key[11] || b_word[`CDE_KEY_WORD_ALLOC]);
+        usable[1] <= !b_far && w[`CDE_KEY_WORD_EXISTS] && w[`CDE_KEY_WORD_VALID] &&
+            (b_key[11] || w[`CDE_KEY_WORD_ALLOC]);
     end
 
-    wire        window = c_key[11];
-    wire        exists = word[`CDE_KEY_WORD_EXISTS] && !c_far;
-    wire        valid = word[`CDE_KEY_WORD_VALID];
-    wire        present = exists && same_key[hit];
-    wire        my_zone = same_zone[hit], mine = same_qp[hit], no_more = last_key[hit];
+    wire        window = c_key[11], valid = word[`CDE_KEY_WORD_VALID], exists = word[`CDE_KEY_WORD_EXISTS] && !c_far;
+    wire        present = exists && same_key[hit], my_zone = same_zone[hit], no_more = last_key[hit];
     wire [19:0] next_generation = word[`CDE_KEY_WORD_GENERATION +: 20] + KEY_STEP;
 
     // Windows are counted a cycle after the decision, too. Whether a step's own region has any is looked at in stage
@@ -278,12 +278,14 @@ module cde_keys #(
     end
 
     wire        unused_memory = &{1'b0, b_memory, c_key, c_key2};
+    // Which word it is comes last: a peer's answer is on its way in this cycle.
+    wire [1:0]  ends = usable & same_key & same_qp & {2{!busy}};
     wire        token_good = binds ? present && window && my_zone
                            : fast ? present && !window && my_zone && word[`CDE_KEY_WORD_ALLOC]
-                           : present && valid && mine && !busy && (window || word[`CDE_KEY_WORD_ALLOC]);
+                           : ends[hit];
     wire        space_good = binds ? memory_good : !empty && whole;
 
-    assign peer_good = token_good;
+    assign peer_good = ends[hit];
 
     // Why a request fails, the first one counts.
     wire already = !invalidate && valid;
@@ -296,8 +298,6 @@ module cde_keys #(
     wire changes = c_valid && acts && (!requests || passes) && !refused && !(c_peer && !peer_counts);
     wire unbinds = changes && window && valid && (invalidate || closes);
     assign creates = c_valid && create && window && !exists && !no_more;       // a window
-
-    reg [KW-1:0] w;
 
     always @* begin
         w = word;

@@ -74,11 +74,11 @@ module cde_windows #(
     output wire              m_axis_verdict_tvalid,
     input  wire              m_axis_verdict_tready,
 
-    output wire              pe_valid,
+    output reg               pe_valid,
     output wire [7:0]        pe_cause,
-    output wire [15:0]       pe_object,
-    output wire [15:0]       pe_index,
-    output wire [5:0]        step,           // checks, refused ones, keys invalidated
+    output reg  [15:0]       pe_object,
+    output reg  [15:0]       pe_index,
+    output reg  [5:0]        step,           // checks, refused ones, keys invalidated
     output wire [1:0]        trace_valid,
     output wire [511:0]      trace_data
 );
@@ -87,13 +87,13 @@ module cde_windows #(
 
     localparam MR_W = $clog2(NUM_MR);
 
-    wire op_valid, op_ready, opr_valid, change_we, removes, check_bad;
+    wire op_valid, op_ready, opr_valid, change_we, removes, invalidates, check_bad, err_valid;
     wire [3:0] op_code;
     wire [QP_W-1:0] op_qp, check_qp;
     wire [31:0] op_key, op_region;
     wire [63:0] op_base;
     wire [47:0] op_length;
-    wire [15:0] op_zone;
+    wire [15:0] op_zone, err_qp, err_code;
     wire [2:0] op_rights;
     wire [7:0] opr_status;
     wire [`CDE_KEY_WORD_W-1:0] opr_word, change_word;
@@ -126,7 +126,7 @@ module cde_windows #(
         .op_base(op_base), .op_length(op_length), .op_zone(op_zone), .op_rights(op_rights), .opr_valid(opr_valid),
         .opr_status(opr_status), .opr_word(opr_word), .opr_count(opr_count), .set_we(set_we), .set_qp(set_qp),
         .set_zone(set_zone[`CDE_QP_KEYS_ZONE +: 16]), .look_qp(set_qp), .look_held(held), .keys(keys),
-        .found(found), .removes(removes), .invalidates(step[4]), .change_we(change_we),
+        .found(found), .removes(removes), .invalidates(invalidates), .change_we(change_we),
         .change_at(change_at), .change_word(change_word), .trace_valid(trace_valid[0]), .trace_data(trace_data[255:0])
     );
 
@@ -139,28 +139,34 @@ module cde_windows #(
         .change_we(change_we),
         .change_at(change_at), .change_word(change_word), .set_we(set_we), .set_qp(set_qp), .set_zone(set_zone),
         .qp_up(qp_up),
-        .removed(removed), .bad_valid(check_bad), .bad_qp(check_qp), .err_valid(pe_valid), .err_qp(pe_object),
-        .err_code(pe_index), .count(check_count), .trace_valid(trace_valid[1]), .trace_data(trace_data[511:256])
+        .removed(removed), .bad_valid(check_bad), .bad_qp(check_qp), .err_valid(err_valid), .err_qp(err_qp),
+        .err_code(err_code), .count(check_count), .trace_valid(trace_valid[1]), .trace_data(trace_data[511:256])
     );
 
     assign pe_cause = `CDE_CAUSE_CHECK_REFUSED;
-    assign step[3:0] = {1'b0, check_count[1], 1'b0, check_count[0]};
-    assign step[5] = 1'b0;
+    // What a check does to others than the transport, a cycle later
+    reg  bad;
+    reg  [QP_W-1:0] bad_check;
+    always @(posedge clk) begin
+        {bad, bad_check} <= {check_bad && !rst, check_qp};
+        {pe_valid, pe_object, pe_index} <= {err_valid && !rst, err_qp, err_code};
+        step <= {1'b0, invalidates, 1'b0, check_count[1], 1'b0, check_count[0]} & {6{!rst}};
+    end
 
     // ---------------------------------------------------------------- removal: every connection ends, one QP a cycle
     reg  [QP_W-1:0] walk;
     reg             walks;
 
     assign removing = removed || removes;
-    assign bad_valid = check_bad || (walks && qp_up[walk]);
-    assign bad_qp = check_bad ? check_qp : walk;
+    assign bad_valid = bad || (walks && qp_up[walk]);
+    assign bad_qp = bad ? bad_check : walk;
 
     always @(posedge clk) begin
         if (removes) begin
             removed <= 1'b1;
             walks <= 1'b1;
             walk <= {QP_W{1'b0}};
-        end else if (walks && !check_bad) begin
+        end else if (walks && !bad) begin
             walk <= walk + 1'b1;
             if (&walk) walks <= 1'b0;
         end

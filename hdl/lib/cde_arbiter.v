@@ -2,10 +2,9 @@
 // cde_arbiter: round-robin arbiter of requests of queue pairs, or of shared receive queues, whose numbers qp is then.
 //
 // Purpose: keeps pending requests, one bit a QP, and offers the QPs round robin (ISO-04): next is the first after the
-//          QP that was served last. A request in the very cycle in which its QP is taken stays pending: a set wins over
-//          the clear, so none is lost.
-// Ports:   three requests a cycle (ask*), who was served before the next offer (served*), one offer (offer_*), whether
-//          any is pending.
+//          QP that was offered last. A request in the very cycle in which its QP is taken stays pending: a set wins
+//          over the clear, so none is lost.
+// Ports:   three requests a cycle (ask*), one offer (offer_*), whether any is pending.
 // Latency: request in cycle t, offered from t+2. Throughput: one offer per cycle.
 `default_nettype none
 
@@ -22,9 +21,6 @@ module cde_arbiter #(
     input  wire [QP_W-1:0] ask1_qp,
     input  wire            ask2,
     input  wire [QP_W-1:0] ask2_qp,
-
-    input  wire            served,         // the newest one that was taken: the next offer comes after it
-    input  wire [QP_W-1:0] served_qp,
 
     output wire            pending,
     output reg             offer_valid,
@@ -66,9 +62,7 @@ module cde_arbiter #(
         end
     endfunction
 
-    reg  [QP_W-1:0]   latest;
-    wire [QP_W-1:0]   from = served ? served_qp : latest;
-    wire [NUM_QP-1:0] behind = {NUM_QP{1'b1}} << from << 1;
+    wire [NUM_QP-1:0] behind = {NUM_QP{1'b1}} << offer_qp << 1;
     wire [NUM_QP-1:0] after = asked & behind;
     wire [NG-1:0]     group_after, group_any;
     wire [NG-1:0]     next_after = lowest_group(group_after);
@@ -107,7 +101,6 @@ module cde_arbiter #(
     end
 
     always @(posedge clk) begin
-        latest <= from;
         if (load) begin
             offer_valid <= any;
             if (any) offer_qp <= pick_qp;
@@ -120,7 +113,6 @@ module cde_arbiter #(
             asked <= {NUM_QP{1'b0}};
             offer_valid <= 1'b0;
             offer_qp <= {QP_W{1'b0}};
-            latest <= {QP_W{1'b0}};
         end
     end
 

@@ -37,7 +37,8 @@ module cde_post #(
     output reg  [7:0]        post_res_cause,
 
     // State steps
-    input  wire              op_valid,
+    input  wire              op_valid,       // the slot is taken
+    input  wire              op_void,        // but nothing done in it
     input  wire [3:0]        op_code,
     input  wire [3:0]        op_target,      // OP_SET: new state
     input  wire [QP_W-1:0]   op_qp,
@@ -147,7 +148,7 @@ module cde_post #(
 
     always @(posedge clk) begin
         {b_post, s_post, t_post, r_post, c_post} <= rst ? 5'd0 : {post_go, b_post, s_post, t_post, r_post};
-        {b_op, s_op, t_op, r_op, c_op} <= rst ? 5'd0 : {op_valid || age_now, b_op, s_op, t_op, r_op};
+        {b_op, s_op, t_op, r_op, c_op} <= rst ? 5'd0 : {(op_valid && !op_void) || age_now, b_op, s_op, t_op, r_op};
         {b_code, s_code, t_code, r_code, c_code} <= {op_valid ? op_code : OP_AGE, b_code, s_code, t_code, r_code};
         {b_target, s_target, t_target, r_target} <= {op_target, b_target, s_target, t_target};
         {b_qp, s_qp, t_qp, r_qp, c_qp} <= {a_qp, b_qp, s_qp, t_qp, r_qp};

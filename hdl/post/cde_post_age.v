@@ -52,7 +52,7 @@ module cde_post_age #(
     wire [15:0]       prescale_next = tick ? 16'd0 : prescale + 16'd1;
 
     assign look = wanted && !op && (impatient || !posts);
-    assign first = wanted && impatient;
+    assign first = impatient;                // which is while something is wanted alone
 
     always @(posedge clk) begin
         prescale <= prescale_next;

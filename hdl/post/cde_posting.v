@@ -132,7 +132,7 @@ module cde_posting #(
 
     wire [`CDE_MEM_W-1:0] mem1, mem2, mem3, mem4;
 
-    wire op_valid, op_empty, opr_valid;
+    wire op_valid, op_void, op_empty, opr_valid;
     wire [3:0] op_code, op_target, opr_code, opr_old, opr_new;
     wire [QP_W-1:0] op_qp, opr_qp;
     wire [7:0] opr_result;
@@ -171,8 +171,8 @@ module cde_posting #(
         .clk(clk), .mem_i(mem_i), .mem_o(mem1), .rst(rst), .init(init),
         .post_valid(post_valid), .post_ready(post_ready), .post_page(post_page), .post_data(post_data),
         .post_res_valid(post_res_valid), .post_res_cause(post_res_cause),
-        .op_valid(op_valid), .op_code(op_code), .op_target(op_target), .op_qp(op_qp), .op_empty(op_empty),
-        .removed(removed),
+        .op_valid(op_valid), .op_void(op_void), .op_code(op_code), .op_target(op_target), .op_qp(op_qp),
+        .op_empty(op_empty), .removed(removed),
         .opr_valid(opr_valid), .opr_code(opr_code), .opr_qp(opr_qp), .opr_result(opr_result), .opr_old(opr_old),
         .opr_new(opr_new), .opr_indices(opr_indices),
         .rq_valid(rq_valid), .rq_hold(rq_hold), .rq_cq(rq_cq), .gr_room(gr_room), .gr_dead(gr_dead), .gr_take(gr_take),
@@ -263,7 +263,8 @@ module cde_posting #(
         .kfail_ready(kfail_ready), .kfail_qp(kfail_qp), .hold(hold), .rx_empty(rx_empty), .keys_held(keys_held),
         .set_receive(set_receive),
         .use_we(use_we), .use_up(use_up), .srqi_number(srqi_number), .srqi_live(srqi_live), .srqi_page(srqi_page),
-        .op_valid(op_valid), .op_code(op_code), .op_target(op_target), .op_qp(op_qp), .op_empty(op_empty),
+        .op_valid(op_valid), .op_void(op_void), .op_code(op_code), .op_target(op_target), .op_qp(op_qp),
+        .op_empty(op_empty),
         .opr_valid(opr_valid), .opr_code(opr_code), .opr_qp(opr_qp), .opr_result(opr_result), .opr_old(opr_old),
         .opr_new(opr_new), .opr_indices(opr_indices),
         .set_we(set_we), .set_all(set_all), .peer_we(peer_we), .set_qp(set_qp), .set_post(set_post),

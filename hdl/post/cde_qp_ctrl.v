@@ -60,7 +60,7 @@ module cde_qp_ctrl #(
     input  wire [QP_W-1:0]   kfail_qp,
 
     // Receive side: looks, settings of a new QP, SRQs
-    output wire              hold,           // no receive posts, no taking
+    output reg               hold,           // no receive posts, no taking
     input  wire              rx_empty,       // of set_qp
     input  wire              keys_held,      // something is valid on set_qp
     output wire [`CDE_QP_NEW_W-1:0] set_receive,
@@ -69,7 +69,7 @@ module cde_qp_ctrl #(
     input  wire              srqi_live,
     input  wire [PAGE_W-1:0] srqi_page,
 
-    output wire              op_valid,
+    output wire              op_valid, op_void,
     output wire [3:0]        op_code, op_target,
     output wire [QP_W-1:0]   op_qp,
     output wire              op_empty,
@@ -118,7 +118,7 @@ module cde_qp_ctrl #(
     always @(posedge clk) {known, c_create, c_modify, c_connect, c_set, c_flush, c_query, c_destroy} <= {
         commands != 7'd0, commands};
     reg [3:0] state, qp_state;
-    reg       peeked, cmd_asks, keep;
+    reg       peeked, cmd_asks, keep, refused;
     reg [1:0] phase;
 
     // ---------------------------------------------------------------- what is known of QPs and CQs
@@ -249,72 +249,34 @@ module cde_qp_ctrl #(
     assign peer_we = state == ACT && c_connect && !cmd_asks && qp_state == `CDE_QPS_IDLE;
 
     // ---------------------------- state steps: failing reports, connection events, commands
-    wire        conn_valid, conn_take, conn_push_ready, unused_term_room;
-    wire [31:0] conn;
-    wire [1:0]  unused_conn_level;
-    wire [QP_W+1:0] term_level;
-    reg  [1:0]  conn_pause;
-    wire        conn_bad = (conn[`CDE_CONN_QP_LSB +: 16] >> QP_W) != 16'd0 || (conn & `CDE_CONN_RESERVED) != 32'd0 ||
-                           conn[`CDE_CONN_EVENT_LSB +: 8] != `CDE_CONNEVENT_DISCONNECTED;
-    wire        conn_missed = opr_valid && opr_code == OP_CONN && opr_old == `CDE_QPS_FREE;
-    wire [3:0]  cmd_code = state == LOOK || c_modify || c_query ? OP_LOOK : c_create ? OP_CREATE : c_connect ?
-                           OP_CONNECT : c_set ? OP_SET : c_flush ? OP_FLUSH : OP_DESTROY;
+    wire       cmd_taken;
+    wire [3:0] cmd_code = state == LOOK || c_modify || c_query ? OP_LOOK : c_create ? OP_CREATE : c_connect ?
+                          OP_CONNECT : c_set ? OP_SET : c_flush ? OP_FLUSH : OP_DESTROY;
+    wire       cmd_result = opr_valid && opr_code != OP_FAIL && opr_code != OP_CONN;
 
-    assign s_axis_conn_tready = conn_push_ready && !init;
-
-    cde_fifo #(.W(32), .DEPTH_LOG2(1)) conn_fifo (
-        .clk(clk), .rst(rst),
-        .push_valid(s_axis_conn_tvalid && !init), .push_ready(conn_push_ready), .push_data(s_axis_conn_tdata),
-        .pop_valid(conn_valid), .pop_ready(conn_take), .pop_data(conn), .level(unused_conn_level)
-    );
-
-    // Every QP has a place for its terminate request, and NUM_QP earlier ones have theirs: only a new connection may
-    // have to wait. Connection events, one in four cycles, leave room for posts.
-    wire conn_asks = conn_valid && !conn_bad && conn_pause == 2'd0;
-    // A failing receive of the connection before belongs to it: it goes first.
-    wire cmd_may = !c_connect || state == LOOK || ({{(30-QP_W){1'b0}}, term_level} < NUM_QP && !rfail_pending);
-    wire fails = fail_valid || rfail_valid || kfail_valid;
-    // Judged with the step, since a window may be bound while the command waits: a QP is not freed under it.
-    wire in_use = c_destroy && state == ACT && keys_held;
-    wire cmd_step = cmd_asks && cmd_may && !fails && !conn_asks;
-
-    assign kfail_ready = !fail_valid;
-    assign rfail_ready = !fail_valid && !kfail_valid;
-    // One report a cycle: a malformed event waits for that of one that found no QP.
-    assign conn_take = conn_valid && (conn_bad ? !conn_missed : conn_asks && !fails);
-    assign op_valid = fails || conn_asks || (cmd_asks && cmd_may && !in_use);
-    assign op_code = fails ? OP_FAIL : conn_asks ? OP_CONN : cmd_code;
     assign {op_target, op_empty} = {arg1[`CDE_QP_TARGET_STATE_LSB +: 4], rx_empty};
-    assign op_qp = fail_valid ? fail_qp : kfail_valid ? kfail_qp : rfail_valid ? rfail_qp : conn_asks ?
-                   conn[`CDE_CONN_QP_LSB +: QP_W] : qp;
 
-    // ---------------------------------------------------------------- outcome of the steps
-    wire cmd_result = opr_valid && opr_code != OP_FAIL && opr_code != OP_CONN;
-    wire was_up = opr_old == `CDE_QPS_CONNECTED || opr_old == `CDE_QPS_DISCONNECT_PENDING;
-    wire is_up = opr_new == `CDE_QPS_CONNECTED || opr_new == `CDE_QPS_DISCONNECT_PENDING;
-    wire [3:0] term_state = opr_code == OP_DESTROY ? `CDE_QPS_ERROR : opr_new;
-    wire [QP_W+3:0] term;
-
-    cde_fifo #(.W(QP_W + 4), .DEPTH_LOG2(QP_W + 1)) term_fifo (
-        .clk(clk), .rst(rst),
-        .push_valid(opr_valid && was_up && !is_up), .push_ready(unused_term_room), .push_data({term_state, opr_qp}),
-        .pop_valid(m_axis_term_tvalid), .pop_ready(m_axis_term_tready), .pop_data(term), .level(term_level)
+    cde_qp_steps #(.NUM_QP(NUM_QP), .QP_W(QP_W)) steps_i (
+        .clk(clk), .rst(rst), .init(init), .s_axis_conn_tdata(s_axis_conn_tdata),
+        .s_axis_conn_tvalid(s_axis_conn_tvalid), .s_axis_conn_tready(s_axis_conn_tready),
+        .m_axis_term_tdata(m_axis_term_tdata), .m_axis_term_tvalid(m_axis_term_tvalid),
+        .m_axis_term_tready(m_axis_term_tready), .fail_valid(fail_valid), .fail_qp(fail_qp), .rfail_valid(rfail_valid),
+        .rfail_ready(rfail_ready), .rfail_qp(rfail_qp), .rfail_pending(rfail_pending), .kfail_valid(kfail_valid),
+        .kfail_ready(kfail_ready), .kfail_qp(kfail_qp), .cmd_asks(cmd_asks),
+        .cmd_connects(c_connect && state != LOOK), .cmd_code(cmd_code), .cmd_qp(qp), .cmd_taken(cmd_taken),
+        .keys_held(keys_held), .op_valid(op_valid), .op_void(op_void), .op_code(op_code), .op_qp(op_qp),
+        .opr_valid(opr_valid), .opr_code(opr_code), .opr_qp(opr_qp), .opr_old(opr_old), .opr_new(opr_new),
+        .err_valid(err_valid), .err_cause(err_cause), .err_qp(err_qp)
     );
-
-    assign m_axis_term_tdata[`CDE_TERM_QP_LSB +: 16] = {{(16-QP_W){1'b0}}, term[QP_W-1:0]};
-    assign m_axis_term_tdata[31:`CDE_TERM_STATE_LSB] = {12'd0, term[QP_W +: 4]};
-    assign err_valid = (conn_valid && conn_bad) || conn_missed;
-    assign err_cause = conn_missed ? `CDE_CAUSE_CONN_NO_QP : `CDE_CAUSE_DONE_BAD;
-    assign err_qp = conn_missed ? {{(16-QP_W){1'b0}}, opr_qp} : conn[`CDE_CONN_QP_LSB +: 16];
 
     // While a command may end a life, the receive side stands still, so that what it says of the QP is exact.
-    assign hold = state != IDLE && (c_destroy || c_set);
+    always @(posedge clk) hold <= state != IDLE && (c_destroy || c_set);
 
     // ---------------------------------------------------------------- commands
     always @(posedge clk) begin
+        refused <= op_void;
         qc_done <= 1'b0;
         phase <= phase == 2'd2 ? 2'd0 : phase + 2'd1;
-        conn_pause <= conn_asks && conn_take ? 2'd3 : conn_pause != 2'd0 ? conn_pause - 2'd1 : 2'd0;
         if (state == JUDGE || (state == RECV_CQ && !peeked)) begin
             no_cq <= (state == JUDGE && no_cq) || judged >> CQ_W != 16'd0 || !seen_alive;
             bad_page <= (state == JUDGE && bad_page) || {16'd0, new_page} >= NUM_PAGES || seen_page != new_page;
@@ -328,7 +290,7 @@ module cde_qp_ctrl #(
                 cmd_asks <= commands != 7'd0 && !far;
             end
             LOOK: if (!cmd_asks) state <= SEND_CQ;
-                  else if (cmd_step) begin
+                  else if (cmd_taken) begin
                 cmd_asks <= 1'b0;
                 state <= LOOK_WAIT;
             end
@@ -348,16 +310,15 @@ module cde_qp_ctrl #(
             SETTINGS: {cmd_asks, state} <= {1'b1, ACT};
             // The peer is set before the step that connects. Only a command moves a QP out of IDLE, so that step will
             // succeed.
-            ACT: if (in_use) begin
-                cmd_asks <= 1'b0;
-                qc_result <= `CDE_RES_IN_USE;
-                state <= FINISH;
-            end else if (!cmd_asks) cmd_asks <= 1'b1;
-            else if (cmd_step) begin
+            ACT: if (!cmd_asks) cmd_asks <= 1'b1;
+            else if (cmd_taken) begin
                 cmd_asks <= 1'b0;
                 state <= ACT_WAIT;
             end
-            ACT_WAIT: if (cmd_result) begin
+            ACT_WAIT: if (refused) begin
+                qc_result <= `CDE_RES_IN_USE;
+                state <= FINISH;
+            end else if (cmd_result) begin
                 qc_result <= opr_result;
                 phase <= 2'd0;
                 state <= c_create || (c_destroy && opr_result == `CDE_RES_OK) ? COUNT_SEND : FINISH;
@@ -391,7 +352,7 @@ module cde_qp_ctrl #(
             state <= IDLE;
             qc_outs <= 256'd0;
             qc_done <= 1'b0;
-            {cmd_asks, phase, conn_pause} <= 5'd0;
+            {cmd_asks, phase} <= 3'd0;
         end
     end
 

@@ -156,9 +156,11 @@ module cde_receive #(
     wire [PAGE_W-1:0] set_page = set_data[`CDE_QP_NEW_PAGE +: PAGE_W];
     wire [CQ_W-1:0] set_cq = set_data[`CDE_QP_NEW_CQ +: CQ_W];
     wire [63:0]     set_context = set_data[`CDE_QP_NEW_CONTEXT +: 64];
-    reg             start_asks;
-    reg [QP_W-1:0]  start_qp;
-    reg [IDX_W-1:0] start_depth;
+    // Steps of a receive queue: of a new QP, or of SRQ commands. Posts wait for a register alone.
+    reg             op_valid;
+    reg [1:0]       op_code;
+    reg [QP_W:0]    op_queue;
+    reg [IDX_W-1:0] op_size;
 
     // For posts on its queue, taking from it, and completion; and of an SRQ for posts.
     wire [`CDE_SRQ_SET_W-1:0] srq_set;
@@ -213,7 +215,8 @@ module cde_receive #(
 
     // ---------------------------------------------------------------- posts
     wire op_ready, post_room;
-    wire rp_ready = op_ready && !start_asks;
+    wire op_next = !op_valid || op_ready;
+    wire rp_ready = op_next;                 // one command at a time: none meets a new QP
 
     cde_rpost #(
         .NUM_QP(NUM_QP), .QP_W(QP_W), .NUM_SRQ(NUM_SRQ), .SRQ_W(SRQ_W), .CQ_W(CQ_W), .PAGE_W(PAGE_W), .IDX_W(IDX_W),
@@ -222,9 +225,8 @@ module cde_receive #(
         .clk(clk), .mem_i(mem_i), .mem_o(mem1), .rst(rst), .init(init),
         .post_valid(post_valid && !hold), .post_ready(post_room), .post_kind(post_kind), .post_page(post_page),
         .post_data(post_data), .post_word(post_word), .post_res_valid(post_res_valid), .post_res_cause(post_res_cause),
-        .op_valid(start_asks || rp_valid), .op_ready(op_ready), .op_code(start_asks ? RP_START : rp_code),
-        .op_queue(start_asks ? {1'b0, start_qp} : {1'b1, {(QP_W-SRQ_W){1'b0}}, op_srq}),
-        .op_size(start_asks ? start_depth : rp_size), .opr_valid(rpr_valid), .opr_ok(rpr_ok), .opr_indices(rpr_indices),
+        .op_valid(op_valid), .op_ready(op_ready), .op_code(op_code), .op_queue(op_queue), .op_size(op_size),
+        .opr_valid(rpr_valid), .opr_ok(rpr_ok), .opr_indices(rpr_indices),
         .rq_valid(rq_valid), .rq_hold(rq_hold), .rq_cq(rq_cq), .rq_count(rq_count), .removed(removed),
         .gr_room(gr_room), .gr_dead(gr_dead), .gr_take(gr_take),
         .set_we(set_we || srq_set_we), .set_queue(set_we ? {1'b0, set_qp} : {1'b1, {(QP_W-SRQ_W){1'b0}}, op_srq}),
@@ -239,21 +241,20 @@ module cde_receive #(
     assign post_ready = post_room && !hold;
 
     always @(posedge clk) begin
-        if (op_ready) start_asks <= 1'b0;
-        if (set_we) begin
-            start_asks <= 1'b1;
-            start_qp <= set_qp;
-            start_depth <= set_depth[IDX_W-1:0];
+        if (op_next) begin
+            op_valid <= set_we || rp_valid;
+            op_code <= set_we ? RP_START : rp_code;
+            op_queue <= set_we ? {1'b0, set_qp} : {1'b1, {(QP_W-SRQ_W){1'b0}}, op_srq};
+            op_size <= set_we ? set_depth[IDX_W-1:0] : rp_size;
         end
-        if (rst) start_asks <= 1'b0;
+        if (rst) op_valid <= 1'b0;
     end
 
     // ---------------------------------------------------------------- taking
     cde_arbiter #(.NUM_QP(NUM_QP), .QP_W(QP_W)) flush_i (
         .clk(clk), .rst(rst), .ask0(down_valid), .ask0_qp(step_qp), .ask1(done_we && !qp_open[done_qp]),
         .ask1_qp(done_qp),
-        .ask2(flush_again), .ask2_qp(flush_again_qp), .served(flush_take), .served_qp(flush_qp),
-        .pending(unused_flush_pending),
+        .ask2(flush_again), .ask2_qp(flush_again_qp), .pending(unused_flush_pending),
         .offer_valid(flush_valid), .offer_qp(flush_qp), .offer_take(flush_take)
     );
 
@@ -331,7 +332,7 @@ module cde_receive #(
     cde_arbiter #(.NUM_QP(NUM_QP), .QP_W(QP_W)) fail_i (
         .clk(clk), .rst(rst), .ask0(take_fails), .ask0_qp(take_qp),
         .ask1(rdone_fails && qp_up[rdone_qp]), .ask1_qp(rdone_qp), .ask2(bad_valid),
-        .ask2_qp(bad_qp), .served(fail_valid), .served_qp(fail_qp), .pending(fail_pending), .offer_valid(fail_valid),
+        .ask2_qp(bad_qp), .pending(fail_pending), .offer_valid(fail_valid),
         .offer_qp(fail_qp), .offer_take(fail_valid && fail_ready)
     );
 

@@ -76,9 +76,10 @@ module cde_srq_ctrl #(
     assign {unused_args, arg2, arg1, arg0} = qc_args;
     wire [15:0] new_value = arg1[`CDE_SRQ_VALUE_VALUE_LSB +: 16];    // size or watermark; a new queue's size, too
     wire [15:0] new_zone = arg1[`CDE_SRQ_SIZE_ZONE_LSB +: 16], new_page = arg2[`CDE_SRQ_OWNER_PAGE_LSB +: 16];
-    wire        c_create = qc_command == `CDE_CMD_CREATE_SRQ, c_resize = qc_command == `CDE_CMD_RESIZE_SRQ;
-    wire        c_mark = qc_command == `CDE_CMD_SET_SRQ_WATERMARK, c_query = qc_command == `CDE_CMD_QUERY_SRQ;
-    wire        c_destroy = qc_command == `CDE_CMD_DESTROY_SRQ;
+    reg         c_create, c_resize, c_mark, c_query, c_destroy;     // a cycle after the begin of the command
+    always @(posedge clk) {c_create, c_resize, c_mark, c_query, c_destroy} <= {
+        qc_command == `CDE_CMD_CREATE_SRQ, qc_command == `CDE_CMD_RESIZE_SRQ, qc_command == `CDE_CMD_SET_SRQ_WATERMARK,
+        qc_command == `CDE_CMD_QUERY_SRQ, qc_command == `CDE_CMD_DESTROY_SRQ};
     wire [SRQ_W-1:0] srq = arg0[SRQ_W-1:0];
 
     // ---------------------------------------------------------------- what is known of the queues
@@ -108,7 +109,7 @@ module cde_srq_ctrl #(
     wire           exists = srq_live[srq];
     wire [31:0]    new_size = {16'd0, new_value};
     wire           reserved = (c_resize || c_mark) && (arg1 & `CDE_SRQ_VALUE_RESERVED) != 32'd0;
-    reg  [7:0]     verdict;
+    reg  [7:0]     found, verdict;           // verdict: a cycle after what it is of
 
     function [15:0] index16;
         input [IDX_W-1:0] value;
@@ -119,18 +120,19 @@ module cde_srq_ctrl #(
     endfunction
 
     always @* begin
-        if (reserved) verdict = `CDE_RES_RESERVED;
-        else if (far) verdict = `CDE_RES_BAD_OBJECT;
-        else if (!c_create && !exists) verdict = `CDE_RES_NO_OBJECT;
-        else if (c_create && exists) verdict = `CDE_RES_EXISTS;
-        else if ((c_create || c_resize) && (new_size == 32'd0 || new_size > SLOTS)) verdict = `CDE_RES_BAD_SIZE;
-        else if (c_mark && new_value > index16(size)) verdict = `CDE_RES_BAD_SIZE;
-        else if (c_create && {16'd0, new_page} >= NUM_PAGES) verdict = `CDE_RES_BAD_PAGE;
-        else if (c_resize && new_value < mark) verdict = `CDE_RES_TOO_SMALL;
-        else if (c_destroy && uses != {(QP_W + 1){1'b0}}) verdict = `CDE_RES_IN_USE;
-        else if (c_destroy && ev_waits[srq]) verdict = `CDE_RES_BUSY;
-        else verdict = `CDE_RES_OK;
+        if (reserved) found = `CDE_RES_RESERVED;
+        else if (far) found = `CDE_RES_BAD_OBJECT;
+        else if (!c_create && !exists) found = `CDE_RES_NO_OBJECT;
+        else if (c_create && exists) found = `CDE_RES_EXISTS;
+        else if ((c_create || c_resize) && (new_size == 32'd0 || new_size > SLOTS)) found = `CDE_RES_BAD_SIZE;
+        else if (c_mark && new_value > index16(size)) found = `CDE_RES_BAD_SIZE;
+        else if (c_create && {16'd0, new_page} >= NUM_PAGES) found = `CDE_RES_BAD_PAGE;
+        else if (c_resize && new_value < mark) found = `CDE_RES_TOO_SMALL;
+        else if (c_destroy && uses != {(QP_W + 1){1'b0}}) found = `CDE_RES_IN_USE;
+        else if (c_destroy && ev_waits[srq]) found = `CDE_RES_BUSY;
+        else found = `CDE_RES_OK;
     end
+    always @(posedge clk) verdict <= found;
 
     wire looks = state == LOOK || state == PEEK;
     wire acts_post = c_create || c_resize;
@@ -142,7 +144,7 @@ module cde_srq_ctrl #(
     assign tk_valid = asks && (state == LOOK || (state == ACT && !acts_post));
     assign tk_code = looks ? TK_LOOK : c_mark ? TK_MARK : TK_CLEAR;
     assign tk_mark = new_value;
-    assign set_we = state == CHECK && verdict == `CDE_RES_OK && c_create;
+    assign set_we = state == CHECK && asks && verdict == `CDE_RES_OK && c_create;
     assign set_data[`CDE_SRQ_SET_PAGE +: PAGE_W] = new_page[PAGE_W-1:0];
     assign set_data[`CDE_SRQ_SET_ZONE +: 16] = new_zone;
 
@@ -173,9 +175,9 @@ module cde_srq_ctrl #(
                 indices <= rpr_indices;
                 state <= CHECK;
             end
-            CHECK: begin
+            CHECK: if (!asks) asks <= 1'b1;
+            else begin
                 qc_result <= verdict;
-                asks <= 1'b1;
                 if (verdict != `CDE_RES_OK || c_query) begin
                     qc_done <= 1'b1;
                     state <= IDLE;
@@ -239,7 +241,7 @@ module cde_srq_ctrl #(
 
     cde_arbiter #(.NUM_QP(NUM_SRQ), .QP_W(SRQ_W)) arbiter_i (
         .clk(clk), .rst(rst), .ask0(ev_valid), .ask0_qp(ev_srq), .ask1(1'b0), .ask1_qp({SRQ_W{1'b0}}), .ask2(1'b0),
-        .ask2_qp({SRQ_W{1'b0}}), .served(sent), .served_qp(offered), .pending(unused_pending),
+        .ask2_qp({SRQ_W{1'b0}}), .pending(unused_pending),
         .offer_valid(offer_valid), .offer_qp(offered), .offer_take(sent)
     );
 

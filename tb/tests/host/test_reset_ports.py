@@ -92,30 +92,3 @@ class AccessInResetTest(CarillonTest):
         assert await self.env.control.value(Reg.LOG0)
         # No word was written with a wrong bit.
         assert not await host.counter("MEM_CORRECTED"), "an injection outlived the reset"
-
-
-@pyuvm.test()
-class ErrorInResetTest(CarillonTest):
-    """A reset of one cycle comes in each cycle of a write that fails: nothing of it is counted or
-    logged after the reset.
-    """
-
-    allow = ("no_traffic", "no_doorbells", "no_completions")
-    #: From a completion to what its failed write leaves.
-    cycles = 48
-
-    async def scenario(self) -> None:
-        env = self.env
-        host, mem = env.host, env.mem
-        for after in range(self.cycles):
-            eq = await host.create_eq(page=0, log2=2)
-            cq = await host.create_cq(eq=eq, log2=2, reservation=False)
-            mem.fail(cq=cq.number)
-            await env.sync()
-            env.completions.send(cq.number)
-            await env.harness.cycles(1 + after)
-            await env.reset(1)
-            counted = {name: count for name, count in (await host.counters()).items() if count}
-            assert not counted, f"counted after {after} cycles: {counted}"
-            assert await host.read_log() == []
-        await demand_fresh(env)

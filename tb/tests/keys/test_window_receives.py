@@ -233,14 +233,16 @@ class BadTokenTest(InvalidatingTest):
             await self.revive(user)
 
     async def bad(self, token: int) -> None:
-        """Taken, and the connection ends; reported with any status."""
+        """Taken, solicited or not, and the connection ends; reported with any status."""
         qp, host = self.qp_, self.env.host
         for status in (CqeStatus.SUCCESS, FAILED):
             while await host.read_log():
                 pass
             mark = self.mark
             cookies = await self.supplied(2)
-            await self.answers([self.send_invalidate(qp, token)], BAD_TOKEN)
+            solicited = status != CqeStatus.SUCCESS
+            message = self.send_invalidate(qp, token, solicited=solicited)
+            await self.answers([message], BAD_TOKEN)
             await self.rest()
             assert self.terms(mark) == [(qp.number, int(QpState.ERROR))]
             entries = await host.read_log()

@@ -2,9 +2,9 @@
 // Self-checking bench of cde_arbiter through its ports, cycle by cycle.
 //
 // Purpose: random requests of few and of many QPs, several of one QP in a cycle and in the cycle in which it is taken,
-//          others that are served before, with resets under way, against the set of those who wait and the newest one
-//          whose turn began. Compares the offer, and whether somebody waits, in each cycle. The design may be the
-//          module or one of the netlist of mutants.
+//          with resets under way, against the set of those who wait and the newest one whose turn began. Compares the
+//          offer, and whether somebody waits, in each cycle. The design may be the module or one of the netlist of
+//          mutants.
 // Ports:   none. QP_W as parameter of the bench (NUM_QP is 1 << QP_W); defines and plusargs: exact.vh.
 // Latency: none. Prints "passed", or "wrong" with what differs and ends.
 `default_nettype none
@@ -16,8 +16,8 @@ module arbiter_exact;
     localparam N = 1 << QP_W;
 
     reg  [2:0]      ask = 3'd0;
-    reg  [QP_W-1:0] ask0_qp = 0, ask1_qp = 0, ask2_qp = 0, served_qp = 0;
-    reg             served = 1'b0, offer_take = 1'b0;
+    reg  [QP_W-1:0] ask0_qp = 0, ask1_qp = 0, ask2_qp = 0;
+    reg             offer_take = 1'b0;
     wire            pending, offer_valid;
     wire [QP_W-1:0] offer_qp;
     integer         k, busy, mask;
@@ -25,7 +25,7 @@ module arbiter_exact;
     `DUT dut (
         .clk(clk), .rst(rst), .ask0(ask[0]), .ask0_qp(ask0_qp), .ask1(ask[1]), .ask1_qp(ask1_qp), .ask2(ask[2]),
         .ask2_qp(ask2_qp),
-        .served(served), .served_qp(served_qp), .pending(pending), .offer_valid(offer_valid), .offer_qp(offer_qp),
+        .pending(pending), .offer_valid(offer_valid), .offer_qp(offer_qp),
         .offer_take(offer_take) `SELECT
     );
 
@@ -50,7 +50,6 @@ module arbiter_exact;
             if (offer_valid !== offer) wrong("offer");
             if (offer && offer_qp !== offered) wrong("QP that is offered");
             if (pending !== (offer || waits != 0)) wrong("pending");
-            if (served) newest = served_qp;
             if (!offer || offer_take) begin
                 chosen = 1'b0;
                 for (k = 1; k <= N; k = k + 1) begin
@@ -58,6 +57,7 @@ module arbiter_exact;
                     if (waits[at] && !chosen) begin
                         chosen = 1'b1;
                         offered = at;
+                        newest = at;
                     end
                 end
                 offer = chosen;
@@ -88,8 +88,6 @@ module arbiter_exact;
             ask0_qp = $random(seed) & mask;
             ask1_qp = $random(seed) & mask;
             ask2_qp = below(4) == 0 ? offer_qp : $random(seed) & mask;
-            served = below(4) == 0;
-            served_qp = $random(seed);
             offer_take = $random(seed);
             rst = below(256) == 0;
             cycle;

@@ -185,7 +185,7 @@ class EventsTest(PostPaceTest):
             (step,) = self.steps(qp, TraceOp.QP_STATE, mark)
             self.note("step", self.one(ConnReport, mark), step)
             await self.reconnect(qp)
-        self.demand_ways(step=7)
+        self.demand_ways(step=8)
         await self.rest(16)
         mark, start = self.mark, self.harness.cycle + LEAD
         for number in range(3 * len(qps)):

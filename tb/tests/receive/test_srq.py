@@ -172,7 +172,8 @@ class ReapTest(EngineTest):
 @pyuvm.test()
 class EveryWatermarkTest(EngineTest):
     """SRQ-09: the event of each SRQ waits for the interrupt port: the query of this one says so,
-    its watermark can not be set, and it can not be destroyed; all others can.
+    its watermark can not be set, and it can not be destroyed; all others can. SRQ-16: one that has
+    not fired can be changed.
     """
 
     allow = ("no_posts", "no_receives", "no_completions", "no_doorbells")
@@ -203,6 +204,12 @@ class EveryWatermarkTest(EngineTest):
         self.harness.hold(Channel.IRQ, False)
         for srq in srqs:
             await srq.wait_events(2)
+        # A watermark that has not fired is changed.
+        for _ in range(3):
+            assert (await srqs[0].post_recv()).cause == Cause.NONE
+        for mark in (1, 2):
+            await srqs[0].set_lw(mark)
+        assert (await srqs[0].status()).armed
         await self.waiting(srqs, set())
         for srq in srqs:
             await srq.free()
