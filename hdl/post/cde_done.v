@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_done: done reports of the transport (ISO-03, DF-15).
 //
-// Purpose: a report is good when it names the oldest unreported remote request of its QP. A failing one is accepted
-//          together with the step that moves its QP to the error state, which comes before all others; the first
-//          failure of a connection is kept for retirement. What a report makes ripe for retirement, its request and the
+// Purpose: a report is good when it names the oldest unreported remote request of its QP. A failing one asks for
+//          the step that moves its QP to the error state, which comes before all others; the first failure of a
+//          connection is kept for retirement. What a report makes ripe for retirement, its request and the
 //          local or skipped ones after it, is kept for each remote request.
 // Ports:   s_axis_done; remote requests indicated so far (tags_*); the step of the QP's state (fail_*); good reports
 //          (rep_*), looks for retirement (seen_*: report taken, not yet judged); error report.
