@@ -210,7 +210,7 @@ module cde_top #(
     wire [1:0]        r_rq_count, rq2_count;
     wire              loc_valid, loc_done, ri_valid, ri_done, kfail_valid, kfail_ready, rfail_pending, peer_valid,
         peer_counts;
-    wire              peer_good, keys_held, hold_requests, bad_valid, removed, removing;
+    wire              look_live, look_open, peer_good, keys_held, hold_requests, bad_valid, removed, removing;
     wire [QP_W-1:0]   loc_qp, ri_qp, kfail_qp, peer_qp, bad_qp;
     wire [511:0]      loc_post;
     wire [31:0]       ri_key, peer_key;
@@ -226,9 +226,9 @@ module cde_top #(
     wire [255:0]      send_data, cpl_data;
     wire              send_silent, send_valid, send_ready, cpl_silent, cpl_valid, cpl_ready, xirq_valid, xirq_ready,
         xirq_sent;
-    wire [NUM_QP-1:0] qp_known, qp_live, qp_open, qp_up;
+    wire [NUM_QP-1:0] qp_known, qp_open, qp_up;
     wire              closes, fresh, hold, created, rx_empty, use_we, use_up, srqi_live, rfail_valid, rfail_ready;
-    wire [QP_W-1:0]   step_qp, set_qp, rfail_qp;
+    wire [QP_W-1:0]   step_qp, set_qp, look_qp, rfail_qp;
     wire [`CDE_QP_NEW_W-1:0] set_receive;
     wire [15:0]       srqi_number;
     wire [PAGE_W-1:0] srqi_page;
@@ -237,9 +237,9 @@ module cde_top #(
     assign set_zone[`CDE_QP_KEYS_ZONE +: 16] = set_receive[`CDE_QP_NEW_ZONE +: 16];
     assign set_zone[`CDE_QP_KEYS_GUARDED] = set_receive[`CDE_QP_NEW_GUARDED];
 
-    // Who carries a command out, a cycle after its begin
-    reg by_keys, by_receive;
-    always @(posedge clk) {by_keys, by_receive} <= {qc_keys, qc_receive};
+    // A command begins a cycle later than control says so, when it is known who carries it out.
+    reg by_keys, by_receive, starts;
+    always @(posedge clk) {by_keys, by_receive, starts} <= {qc_keys, qc_receive, qc_start && !rst};
 
     // One post a cycle goes to one of the two sides; both decide in the same cycle after it.
     wire is_send = post_kind == 2'd0;
@@ -310,10 +310,10 @@ module cde_top #(
         .post_page(post_page), .post_data(post_data), .post_res_valid(p_res_valid), .post_res_cause(p_res_cause),
         .rq_valid(p_rq_valid), .rq_hold(rq_hold), .rq_cq(p_rq_cq), .gr_room(gr_room), .gr_dead(gr_dead),
         .gr_take(p_gr_take),
-        .qc_start(qc_start && !qc_receive && !qc_keys), .qc_command(qc_command), .qc_args(qc_args), .qc_done(p_qc_done),
+        .qc_start(starts && !by_receive && !by_keys), .qc_command(qc_command), .qc_args(qc_args), .qc_done(p_qc_done),
         .qc_result(p_qc_result), .qc_outs(p_qc_outs), .cqi_we(cqi_we), .cqi_alive(cqi_alive), .cqi_cq(cqi_cq),
-        .cqi_page(cqi_page), .cqi_used(cqi_used), .qp_known(qp_known), .qp_live(qp_live), .qp_open(qp_open),
-        .qp_up(qp_up), .closes(closes),
+        .cqi_page(cqi_page), .cqi_used(cqi_used), .qp_known(qp_known), .qp_open(qp_open), .look_qp(look_qp),
+        .look_live(look_live), .look_open(look_open), .qp_up(qp_up), .closes(closes),
         .fresh(fresh), .step_qp(step_qp), .hold(hold), .created(created), .set_qp(set_qp), .set_receive(set_receive),
         .rx_empty(rx_empty), .keys_held(keys_held), .use_we(use_we), .use_up(use_up), .srqi_number(srqi_number),
         .srqi_live(srqi_live), .srqi_page(srqi_page), .rfail_valid(rfail_valid), .rfail_ready(rfail_ready),
@@ -354,10 +354,10 @@ module cde_top #(
         .keys(keys), .found(found), .peer_valid(peer_valid), .peer_qp(peer_qp), .peer_key(peer_key),
         .peer_counts(peer_counts),
         .peer_good(peer_good), .peer_context(peer_context), .bad_valid(bad_valid), .bad_qp(bad_qp),
-        .qc_start(qc_start), .qc_command(qc_command),
+        .qc_start(starts && by_receive), .qc_command(qc_command),
         .qc_args(qc_args), .qc_mine(qc_receive), .qc_done(r_qc_done), .qc_result(r_qc_result), .qc_outs(r_qc_outs),
-        .qp_known(qp_known), .qp_live(qp_live), .qp_open(qp_open), .qp_up(qp_up), .down_valid(closes),
-        .fresh(fresh), .step_qp(step_qp),
+        .qp_known(qp_known), .look_qp(look_qp), .look_live(look_live), .look_open(look_open), .qp_open(qp_open),
+        .qp_up(qp_up), .down_valid(closes), .fresh(fresh), .step_qp(step_qp),
         .hold(hold), .set_we(created), .set_qp(set_qp), .set_data(set_receive), .rx_empty(rx_empty), .use_we(use_we),
         .use_up(use_up), .srqi_number(srqi_number), .srqi_live(srqi_live), .srqi_page(srqi_page),
         .fail_valid(rfail_valid), .fail_pending(rfail_pending),
@@ -378,12 +378,12 @@ module cde_top #(
     );
 
     cde_windows #(.NUM_QP(NUM_QP), .QP_W(QP_W), .NUM_MR(NUM_MR), .NUM_MW(NUM_MW), .N_W(N_W), .ECC(ECC)) windows_i (
-        .clk(clk), .mem_i(mem3), .mem_o(mem4), .rst(rst), .init(init), .qc_start(qc_start), .qc_command(qc_command),
-        .qc_args(qc_args), .qc_mine(qc_keys), .qc_done(k_qc_done), .qc_result(k_qc_result), .qc_outs(k_qc_outs),
-        .loc_valid(loc_valid), .loc_qp(loc_qp), .loc_post(loc_post), .loc_done(loc_done), .ri_valid(ri_valid),
-        .ri_qp(ri_qp),
-        .ri_key(ri_key), .ri_done(ri_done), .done_status(key_status), .peer_valid(peer_valid), .peer_qp(peer_qp),
-        .peer_key(peer_key), .peer_counts(peer_counts), .peer_good(peer_good), .peer_context(peer_context),
+        .clk(clk), .mem_i(mem3), .mem_o(mem4), .rst(rst), .init(init), .qc_start(starts && by_keys),
+        .qc_command(qc_command), .qc_args(qc_args), .qc_mine(qc_keys), .qc_done(k_qc_done), .qc_result(k_qc_result),
+        .qc_outs(k_qc_outs), .loc_valid(loc_valid), .loc_qp(loc_qp), .loc_post(loc_post), .loc_done(loc_done),
+        .ri_valid(ri_valid), .ri_qp(ri_qp), .ri_key(ri_key), .ri_done(ri_done), .done_status(key_status),
+        .peer_valid(peer_valid), .peer_qp(peer_qp), .peer_key(peer_key), .peer_counts(peer_counts),
+        .peer_good(peer_good), .peer_context(peer_context),
         .hold(hold_requests), .keys(keys), .found(found), .set_we(created), .set_qp(set_qp), .set_zone(set_zone),
         .held(keys_held), .qp_up(qp_up), .fail_valid(kfail_valid), .fail_ready(kfail_ready),
         .fail_qp(kfail_qp), .bad_valid(bad_valid), .bad_qp(bad_qp), .removed(removed), .removing(removing),

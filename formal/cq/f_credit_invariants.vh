@@ -52,17 +52,19 @@ wire p_unreserved = \dut.cq_i.p_side [1], q_unreserved = \dut.cq_i.q_side [1];
     \dut.credit_i.port_i.r_clear , \dut.credit_i.port_i.c_clear , \dut.credit_i.g_two.port2_i.b_valid ,
     \dut.credit_i.g_two.port2_i.s_valid , \dut.credit_i.g_two.port2_i.r_valid , \dut.credit_i.g_two.port2_i.c_valid ,
     \dut.credit_i.g_two.port2_i.b_clear , \dut.credit_i.g_two.port2_i.s_clear , \dut.credit_i.g_two.port2_i.r_clear ,
-    \dut.credit_i.g_two.port2_i.c_clear , \dut.credit_i.port_i.behind , \dut.credit_i.port_i.behind_other ,
-    \dut.credit_i.port_i.took , \dut.credit_i.port_i.granted_we , \dut.credit_i.port_i.exists ,
-    \dut.credit_i.port_i.unreserved , \dut.credit_i.g_two.port2_i.behind , \dut.credit_i.g_two.port2_i.behind_other ,
-    \dut.credit_i.g_two.port2_i.took , \dut.credit_i.g_two.port2_i.granted_we , \dut.credit_i.g_two.port2_i.exists ,
-    \dut.credit_i.g_two.port2_i.unreserved , \dut.cq_i.r_cpl , \dut.cq_i.c_cpl , \dut.cq_i.r_op , \dut.cq_i.c_op ,
+    \dut.credit_i.g_two.port2_i.c_clear , \dut.credit_i.port_i.behind ,
+    \dut.credit_i.port_i.many , \dut.credit_i.port_i.granted_we , \dut.credit_i.port_i.limited ,
+    \dut.credit_i.port_i.open , \dut.credit_i.g_two.port2_i.behind ,
+    \dut.credit_i.g_two.port2_i.many , \dut.credit_i.g_two.port2_i.granted_we , \dut.credit_i.g_two.port2_i.limited ,
+    \dut.credit_i.g_two.port2_i.open , \dut.cq_i.r_cpl , \dut.cq_i.c_cpl , \dut.cq_i.r_op , \dut.cq_i.c_op ,
     \dut.credit_i.port_i.same , \dut.credit_i.port_i.same_other , \dut.credit_i.g_two.port2_i.same ,
-    \dut.credit_i.g_two.port2_i.same_other , \dut.cq_i.slot_i.s_step , \dut.cq_i.r_unreserved , \dut.cq_i.c_unreserved ;
+    \dut.credit_i.g_two.port2_i.same_other , \dut.cq_i.slot_i.s_step , \dut.credit_i.pair ,
+    \dut.cq_i.r_unreserved , \dut.cq_i.c_unreserved ;
 (* hierconn *) wire [1:0] \dut.credit_i.port_i.b_count , \dut.credit_i.port_i.s_count , \dut.credit_i.port_i.r_count ,
-    \dut.credit_i.port_i.c_count , \dut.credit_i.port_i.took_count , \dut.credit_i.g_two.port2_i.b_count ,
+    \dut.credit_i.port_i.c_count , \dut.credit_i.port_i.own , \dut.credit_i.port_i.other ,
+    \dut.credit_i.g_two.port2_i.b_count ,
     \dut.credit_i.g_two.port2_i.s_count , \dut.credit_i.g_two.port2_i.r_count , \dut.credit_i.g_two.port2_i.c_count ,
-    \dut.credit_i.g_two.port2_i.took_count ;
+    \dut.credit_i.g_two.port2_i.own , \dut.credit_i.g_two.port2_i.other ;
 (* hierconn *) wire [7:0] \dut.cq_i.r_code , \dut.cq_i.c_code ;
 (* hierconn *) wire [IDX_W-1:0] \dut.credit_i.port_i.total , \dut.credit_i.port_i.space ,
     \dut.credit_i.port_i.granted_total , \dut.credit_i.g_two.port2_i.total , \dut.credit_i.g_two.port2_i.space ,
@@ -80,9 +82,8 @@ wire             w1 = \dut.credit_i.port_i.granted_we && \dut.credit_i.port_i.gr
 wire             w2 = \dut.credit_i.g_two.port2_i.granted_we && \dut.credit_i.g_two.port2_i.granted_cq == cq;
 wire [IDX_W-1:0] total1 = w1 ? \dut.credit_i.port_i.granted_total : word1, total2 = w2 ?
                           \dut.credit_i.g_two.port2_i.granted_total : word2;
-wire [2:0]       took1 = w1 && \dut.credit_i.port_i.took ? \dut.credit_i.port_i.took_count : 0;
-wire [2:0]       took2 = w2 && \dut.credit_i.g_two.port2_i.took ? \dut.credit_i.g_two.port2_i.took_count : 0;
-wire [2:0]       took = took1 + took2;
+wire [2:0]       took1 = \dut.credit_i.port_i.own + \dut.credit_i.port_i.other ;
+wire [2:0]       took2 = \dut.credit_i.g_two.port2_i.own + \dut.credit_i.g_two.port2_i.other ;
 wire [IDX_W-1:0] cons = \dut.credit_i.port_i.cons_ram.words [cq * IDX_W +: IDX_W],
                         silent = \dut.credit_i.port_i.silent_ram.words [cq * IDX_W +: IDX_W];
 wire [IDX_W+1:0] limit1 = \dut.credit_i.port_i.limit_ram.words [cq * (IDX_W + 2) +: IDX_W + 2];
@@ -102,10 +103,10 @@ wire [IDX_W-1:0] total = total1 + total2, base = silent + cons;
 wire [IDX_W-1:0] true_silent = x_used - x_alloc;
 localparam [IDX_W-1:0] SIZE_4 = SIZE + 4;
 wire [IDX_W-1:0] late = total - \dut.cq_i.granted , silent_late = true_silent - silent;
-wire [IDX_W-1:0] gap1 = \dut.credit_i.port_i.space - took + 4'd4, gap2 = \dut.credit_i.g_two.port2_i.space - took +
+wire [IDX_W-1:0] gap1 = \dut.credit_i.port_i.space - took1 + 4'd4, gap2 = \dut.credit_i.g_two.port2_i.space - took2 +
                         4'd4;
-wire [IDX_W-1:0] bound1 = \dut.credit_i.port_i.space - took + total, bound2 = \dut.credit_i.g_two.port2_i.space - took +
-                          total;
+wire [IDX_W-1:0] bound1 = \dut.credit_i.port_i.space - took1 + total, bound2 = \dut.credit_i.g_two.port2_i.space -
+                          took2 + total;
 
 reg [2:0] f_started = 3'd0;
 always @(posedge clk) begin
@@ -170,7 +171,7 @@ always @(posedge clk) begin
             \dut.credit_i.port_i.c_clear || \dut.credit_i.g_two.port2_i.b_clear ||
             \dut.credit_i.g_two.port2_i.s_clear || \dut.credit_i.g_two.port2_i.r_clear ||
             \dut.credit_i.g_two.port2_i.c_clear ||
-        \dut.credit_i.port_i.took || \dut.credit_i.g_two.port2_i.took || \dut.cq_i.slot_i.s_step || trace_valid ) ||
+        \dut.cq_i.slot_i.s_step || trace_valid ) ||
             rst);
     i_age: assert (age <= NUM_CQ + 1 || age == 1 << (CQ_W + 1));
     i_since: assert (f_started == (age > 2 ? 3'b111 : age == 2 ? 3'b011 : age == 1));
@@ -220,13 +221,14 @@ always @(posedge clk) begin
             !(\dut.credit_i.g_two.port2_i.s_clear && \dut.credit_i.g_two.port2_i.s_valid ) &&
             !(\dut.credit_i.g_two.port2_i.r_clear && \dut.credit_i.g_two.port2_i.r_valid ) &&
             !(\dut.credit_i.g_two.port2_i.c_clear && \dut.credit_i.g_two.port2_i.c_valid ));
-        i_took: assert (took1 <= 2 && took2 <= 2 &&
-            (!\dut.credit_i.port_i.took || \dut.credit_i.port_i.granted_we ) &&
-            (!\dut.credit_i.g_two.port2_i.took || \dut.credit_i.g_two.port2_i.granted_we ));
-        i_behind: assert ((!c1 || (\dut.credit_i.port_i.behind == w1 &&
-            (!\dut.credit_i.g_two.port2_i.took || \dut.credit_i.port_i.behind_other == w2))) &&
-            (!c2 || (\dut.credit_i.g_two.port2_i.behind == w2 && (!\dut.credit_i.port_i.took ||
-                \dut.credit_i.g_two.port2_i.behind_other == w1))));
+        i_took: assert ((!c1 || (\dut.credit_i.port_i.own <= 2 && \dut.credit_i.port_i.other <= 2)) && (!c2 ||
+            (\dut.credit_i.g_two.port2_i.own <= 2 && \dut.credit_i.g_two.port2_i.other <= 2)));
+        i_behind: assert ((!c1 || \dut.credit_i.port_i.behind == w1) && (!c2 ||
+            \dut.credit_i.g_two.port2_i.behind == w2));
+        // Whether eight or more are left is told apart from the space.
+        i_many: assert ((!c1 || \dut.credit_i.port_i.space [IDX_W-1] || !\dut.credit_i.port_i.many ) && (!c2 ||
+            \dut.credit_i.g_two.port2_i.space [IDX_W-1] || !\dut.credit_i.g_two.port2_i.many ));
+        i_pair: assert (!c1 || !c2 || \dut.credit_i.pair );
         i_cons: assert (cons == consumed);
         i_total: assert (total == granted);
         i_limit: assert (limit1 == limit2 && limit1 == (limited ? {2'b10, SIZE} : {(IDX_W + 2){1'b0}}));
@@ -240,12 +242,12 @@ always @(posedge clk) begin
             used + (put ? put_placed + put_returned : 2'd0) == x_used);
         i_put: assert (!put || put_placed + put_returned <= 2);
         // What is judged lags, on the safe side.
-        i_stage1: assert (!c1 || ((w1 || \dut.credit_i.port_i.total == word1) && !\dut.credit_i.port_i.unreserved ));
+        i_stage1: assert (!c1 || ((w1 || \dut.credit_i.port_i.total == word1) && !\dut.credit_i.port_i.open ));
         i_stage2: assert (!c2 || ((w2 || \dut.credit_i.g_two.port2_i.total == word2) &&
-            !\dut.credit_i.g_two.port2_i.unreserved ));
-        i_bound1: assert (!c1 || !\dut.credit_i.port_i.exists || (gap1 <= SIZE_4 &&
+            !\dut.credit_i.g_two.port2_i.open ));
+        i_bound1: assert (!c1 || !\dut.credit_i.port_i.limited || (gap1 <= SIZE_4 &&
             true_silent + cons + SIZE - bound1 <= SIZE_4));
-        i_bound2: assert (!c2 || !\dut.credit_i.g_two.port2_i.exists || (gap2 <= SIZE_4 &&
+        i_bound2: assert (!c2 || !\dut.credit_i.g_two.port2_i.limited || (gap2 <= SIZE_4 &&
             true_silent + cons + SIZE - bound2 <= SIZE_4));
         i_granted: assert (!q_c || (\dut.cq_i.granted - c_used <= SIZE && late <= 4));
         i_unlimited: assert (limited || (total == 0 && cons == 0 && x_alloc == 0 && x_used == 0));

@@ -108,7 +108,7 @@ module f_post #(
     end
 
     // ---------------------------------------------------------------- counts
-    reg [IDX_W-1:0] tail = 0, released = 0, retired = 0;
+    reg [IDX_W-1:0] tail = 0, released = 0, retired = 0, retired_1 = 0;      // retired_1: a cycle before
     wire            accepts = acc_valid && acc_qp == q && up;
     wire            steps = rel_we && acc_qp == q && up;
     wire [IDX_W-1:0] tail_next = tail + (accepts ? ONE : 0);
@@ -124,6 +124,7 @@ module f_post #(
         tail <= tail_next;
         released <= released_next;
         if (ret_we && ret_qp == q && up) retired <= ret_index;
+        retired_1 <= retired;
         accepted <= accepts;
         moved <= released_next != released;
         ended <= end_we && end_last && acc_qp == q && end_slot == tail_next[SQ_LOG2-1:0] - 1'b1;
@@ -223,8 +224,8 @@ module f_post #(
     (* hierconn *) wire [11:0] \dut.b_page , \dut.s_page , \dut.t_page , \dut.r_page ;
     (* hierconn *) wire [511:0] \dut.b_data , \dut.s_data , \dut.t_data , \dut.r_data , \dut.c_data ;
     (* hierconn *) wire [SET_W-1:1] \dut.s_set , \dut.t_set , \dut.r_set ;
-    (* hierconn *) wire \dut.c_own , \dut.c_marks , \dut.c_ages ;
-    (* hierconn *) wire [SQ_LOG2:0] \dut.c_depth , \dut.c_mark ;
+    (* hierconn *) wire \dut.c_own , \dut.c_may , \dut.c_marks , \dut.c_ages ;
+    (* hierconn *) wire [SQ_LOG2:0] \dut.c_end , \dut.c_mark ;
     (* hierconn *) wire [ST_W-1:0] \dut.st ;
     (* hierconn *) wire [IDX_W-1:0] \dut.retired ;
     wire [SET_W-1:0] set_word = q ? \dut.settings_ram.words [SET_W +: SET_W] : \dut.settings_ram.words [0 +: SET_W];
@@ -247,11 +248,13 @@ module f_post #(
         if (!rst && !up) empty_yet: assert (!\dut.b_post && !\dut.s_post && !\dut.t_post && !\dut.r_post &&
             !\dut.c_post && !\dut.b_op && !\dut.s_op && !\dut.t_op && !\dut.r_op && !\dut.c_op &&
                                            !opr_valid && !res_valid);
-        if (age > 0) reads_1: assert (\dut.state_ram.raddr_1 == \dut.t_qp && \dut.retired_ram.raddr_1 == \dut.t_qp );
-        if (age > 1) reads_2: assert (\dut.state_ram.raddr_2 == \dut.r_qp && \dut.retired_ram.raddr_2 == \dut.r_qp );
-        if (age > 2) reads_3: assert (\dut.state_ram.raddr_3 == \dut.c_qp && \dut.retired_ram.raddr_3 == \dut.c_qp );
+        if (age > 0) reads_1: assert (\dut.state_ram.raddr_1 == \dut.t_qp && \dut.retired_ram.raddr_1 == \dut.s_qp );
+        if (age > 1) reads_2: assert (\dut.state_ram.raddr_2 == \dut.r_qp && \dut.retired_ram.raddr_2 == \dut.t_qp );
+        if (age > 2) reads_3: assert (\dut.state_ram.raddr_3 == \dut.c_qp && \dut.retired_ram.raddr_3 == \dut.r_qp );
         released_is_posted: assert (released - retired <= present);
         bounded: assert (present <= set[13 +: IDX_W]);
+        retired_before: assert (retired - retired_1 <= ONE && (retired_1 == retired ||
+            tail - retired_1 <= set[13 +: IDX_W]));
         if (state_now == `CDE_QPS_FREE) free_is_empty: assert (present == 0);
         else sized: assert (set[13 +: IDX_W] != 0 && set[13 +: IDX_W] <= (1 << SQ_LOG2));
         sizes: assert (set[13 +: IDX_W] <= (1 << SQ_LOG2));
@@ -277,15 +280,15 @@ module f_post #(
             if (for_q[2] && (\dut.t_post || \dut.t_op )) set_t: assert (\dut.t_set == set_3[SET_W-1:1]);
             if (for_q[3] && (\dut.r_post || \dut.r_op )) set_r: assert (\dut.r_set == set_4[SET_W-1:1]);
             if (for_q[4] && (\dut.c_post || \dut.c_op )) set_c: assert (
-                \dut.c_depth == set_5[13 +: IDX_W] &&
+                \dut.c_end == retired_1 + set_5[13 +: IDX_W] &&
                 (set_5[13 + IDX_W +: 16] != 0 && set_5[13 + IDX_W +: 16] <= (1 << SQ_LOG2) ?
                  \dut.c_marks && \dut.c_mark + ONE == set_5[13 + IDX_W +: IDX_W] : !\dut.c_marks ) &&
                 (!\dut.c_ages || set_5[29 + IDX_W +: 16] != 0));
             if (for_q[4] && \dut.c_post )
-                owner_c: assert (\dut.c_own == (!far[4] && page[4] == set_5[12:1]));
+                owner_c: assert (\dut.c_own == (!far[4] && page[4] == set_5[12:1]) && \dut.c_may == \dut.c_own );
             if (for_q[4] && (\dut.c_post || \dut.c_op )) begin
                 state_c: assert (\dut.st [0 +: 4 + 2 * IDX_W] == {released, tail, state_now});
-                retired_c: assert (\dut.retired == retired);
+                retired_c: assert (\dut.retired == retired_1);
             end
             commands: assert (asked == (ops != 0 || opr_command));
         end

@@ -32,8 +32,8 @@ module f_rpost #(
     input wire             set_we,
     input wire [1:0]       set_queue,
     input wire [30:0]      set_data,
-    input wire [1:0]       qp_live,
-    input wire [1:0]       qp_open,
+    input wire [1:0]       live_next,          // queue pairs, one cycle ahead
+    input wire [1:0]       open_next,
     input wire [1:0]       srq_live,
     input wire [389:0]     found,
     input wire             done_we,
@@ -60,13 +60,22 @@ module f_rpost #(
 
     (* anyconst *) wire [1:0] z;         // any one queue: {shared, number}
 
+    // Queue pairs of which receive posts are taken are live.
+    wire             look_qp;
+    reg              look_live, look_open;
+    reg  [1:0]       qp_open;
+    always @(posedge clk) begin
+        {look_live, look_open, qp_open} <= {live_next[look_qp], open_next[look_qp], open_next};
+        assume ((open_next & ~live_next) == 2'b00);
+    end
+
     wire             post_ready, op_ready, res_valid, opr_valid, buf_we, tail_we;
     wire [7:0]       cause;
     wire [1:0]       buf_queue, tail_queue;
     wire [IDX_W-1:0] buf_index, new_tail;
     wire [447:0]     buf_data;
 
-    cde_rpost #(.NUM_QP(2), .QP_W(1), .NUM_SRQ(2), .SRQ_W(1), .CQ_W(1), .IDX_W(IDX_W), .RQ_LOG2(Q_LOG2),
+    cde_rpost #(.QP_W(1), .NUM_SRQ(2), .SRQ_W(1), .CQ_W(1), .IDX_W(IDX_W), .RQ_LOG2(Q_LOG2),
         .SRQ_LOG2(Q_LOG2), .ECC(0)) dut (
         .clk(clk), .mem_i(mem), .mem_o(unused_mem), .rst(rst), .init(init), .post_valid(post_valid && up),
         .post_ready(post_ready),
@@ -76,7 +85,8 @@ module f_rpost #(
         .op_queue(op_queue), .op_size(op_size),
         .opr_valid(opr_valid), .rq_hold(rq_hold), .gr_room(gr_room), .gr_dead(gr_dead), .removed(removed),
         .set_we(set_we && up),
-        .set_queue(set_queue), .set_data(set_data), .qp_live(qp_live), .qp_open(qp_open), .srq_live(srq_live),
+        .set_queue(set_queue), .set_data(set_data), .look_qp(look_qp), .look_live(look_live),
+        .look_open(look_open), .srq_live(srq_live),
         .found(found),
         .done_we(done_we && up), .done_qp(done_qp), .done_total(done_total), .completed_we(completed_we && up),
         .completed_srq(completed_srq), .completed_total(completed_total), .buf_we(buf_we), .buf_queue(buf_queue),
@@ -152,9 +162,9 @@ module f_rpost #(
     (* hierconn *) wire [IDX_W-1:0] \dut.b_value , \dut.s_value , \dut.t_value , \dut.r_value , \dut.c_value ,
         \dut.freed ;
     (* hierconn *) wire [ST_W-1:0] \dut.st ;
-    (* hierconn *) wire [1:0] \dut.c_qp , \dut.c_srq ;
+    (* hierconn *) wire [1:0] \dut.c_srq ;
     (* hierconn *) wire [7:0] \dut.c_first , \dut.c_why ;
-    (* hierconn *) wire \dut.c_stray , \dut.c_faulty , \dut.c_near ;
+    (* hierconn *) wire \dut.c_stray , \dut.c_faulty , \dut.c_near , \dut.c_own , \dut.elsewhere ;
     reg               up_1 = 1'b0;
     always @(posedge clk) up_1 <= up;
     wire [4*ST_W-1:0] states = \dut.state_ram.words >> (ST_W * z);
@@ -171,8 +181,11 @@ module f_rpost #(
         if (!rst && !up_1) empty_yet: assert (!\dut.b_post && !\dut.s_post && !\dut.t_post && !\dut.r_post &&
             !\dut.c_post && !\dut.b_op && !\dut.s_op && !\dut.t_op && !\dut.r_op && !\dut.c_op && !res_valid);
         if (age > 0) begin
-            one_of_c: assert ({\dut.c_srq , \dut.c_qp } == 4'd1 << \dut.c_queue );
+            one_of_c: assert (\dut.c_srq == (\dut.c_queue [1] ? 2'd1 << \dut.c_queue [0] : 2'd0));
             stray_c: assert (!\dut.c_stray || (\dut.c_first != 8'h00 && (\dut.c_kind == 2'd3 || !\dut.c_near )));
+            open_is_live: assert (!look_open || look_live);
+            own_c: assert (\dut.c_own == (\dut.c_post && \dut.c_kind == 2'd1 && \dut.c_near &&
+                !\dut.elsewhere ));
             faulty_c: assert (\dut.c_faulty == (\dut.c_why != 8'h00));
         end
         if (age > 0) reads_1: assert (\dut.state_ram.raddr_1 == \dut.t_queue &&
@@ -191,6 +204,11 @@ module f_rpost #(
             one_each: assert (!(\dut.b_post && \dut.b_op ) && !(\dut.s_post && \dut.s_op ) && !(\dut.t_post &&
                 \dut.t_op ) &&
                               !(\dut.r_post && \dut.r_op ) && !(\dut.c_post && \dut.c_op ));
+            own_queues: assert ((!\dut.b_post || \dut.b_queue [1] == (\dut.b_kind != 2'd1)) &&
+                (!\dut.s_post || \dut.s_queue [1] == (\dut.s_kind != 2'd1)) &&
+                (!\dut.t_post || \dut.t_queue [1] == (\dut.t_kind != 2'd1)) &&
+                (!\dut.r_post || \dut.r_queue [1] == (\dut.r_kind != 2'd1)) &&
+                (!\dut.c_post || \dut.c_queue [1] == (\dut.c_kind != 2'd1)));
             if (\dut.c_queue == z && (\dut.c_post || \dut.c_op )) z_c: assert (\dut.st == states[0 +: ST_W] &&
                 \dut.freed == freed);
             if (\dut.b_op ) size_b: assert (\dut.b_value <= N && \dut.b_code != 2'd3);

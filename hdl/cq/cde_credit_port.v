@@ -49,17 +49,14 @@ module cde_credit_port #(
     input  wire [IDX_W-1:0]  other_total,
     input  wire              other_c_any,    // it decides a request, or clears, in this cycle
     input  wire [CQ_W-1:0]   other_c_cq,     // of this CQ
-    input  wire              other_took,     // it took credits of other_cq in the cycle before
+    input  wire              other_taken,    // it takes other_count credits of that CQ in this cycle
     input  wire [1:0]        other_count,
-    input  wire              ahead,          // it goes first, and takes credits of this CQ in this cycle
-    input  wire [1:0]        ahead_count,
+    input  wire              ahead,          // it does so, goes first, and that CQ is this port's, too
 
     output wire              c_any,          // a request is decided, or credits are cleared, in this cycle
     output wire              taken,          // credits of taken_cq are taken in this cycle
     output wire [CQ_W-1:0]   taken_cq,
     output wire [1:0]        taken_count,
-    output reg               took,           // credits of granted_cq were taken in the cycle before
-    output reg  [1:0]        took_count,
     output reg               granted_we,
     output reg  [CQ_W-1:0]   granted_cq,
     output reg  [IDX_W-1:0]  granted_total
@@ -135,34 +132,55 @@ module cde_credit_port #(
     end
 
     // ---------------------------------------------------------------- stage C: grant
-    // A resize may put the bound below the total for a while: hence the sign of the space that is left.
     reg  [IDX_W-1:0] space, total;
-    reg              exists, unreserved, c_dead;
-    reg              behind, behind_other;              // the request before, of this port or the other, is of this CQ
+    reg              many, open, limited, c_dead;       // open: without a limit
+    reg              behind;                            // the request before is of this CQ
+    reg  [1:0]       own, other;                        // taken by the requests before, not in space yet
+
+    // What is left of the bound: five to a sum and carries, then one addition for the number and one for whether it is
+    // 8 or more. A resize may put the bound below the total for a while: hence its sign.
+    wire [IDX_W-1:0] bound = r_limit[`CDE_LIMIT_CREDITS +: IDX_W], less1 = ~r_total_now, less2 = ~r_other_now;
+    wire [IDX_W-1:0] sum1 = r_silent ^ r_cons ^ bound, carry1 = (r_silent & r_cons) | ((r_silent | r_cons) & bound);
+    wire [IDX_W-1:0] more1 = {carry1[IDX_W-2:0], 1'b1};
+    wire [IDX_W-1:0] sum2 = sum1 ^ more1 ^ less1, carry2 = (sum1 & more1) | ((sum1 | more1) & less1);
+    wire [IDX_W-1:0] more2 = {carry2[IDX_W-2:0], 1'b1};
+    wire [IDX_W-1:0] sum3 = sum2 ^ more2 ^ less2, carry3 = (sum2 & more2) | ((sum2 | more2) & less2);
+    wire [IDX_W-1:0] more3 = {carry3[IDX_W-2:0], 1'b0}, minus8 = {{(IDX_W-3){1'b1}}, 3'd0};
+    wire [IDX_W-1:0] sum4 = sum3 ^ more3 ^ minus8, carry4 = (sum3 & more3) | ((sum3 | more3) & minus8);
+    wire [IDX_W-1:0] beyond = sum4 + {carry4[IDX_W-2:0], 1'b0};
+    wire             unused_high = &{1'b0, carry1[IDX_W-1], carry2[IDX_W-1], carry3[IDX_W-1], carry4[IDX_W-1],
+                                     beyond[IDX_W-2:0], space};
 
     always @(posedge clk) begin
-        space <= r_silent + r_cons + r_limit[`CDE_LIMIT_CREDITS +: IDX_W] - r_total_now - r_other_now;
+        space <= sum3 + more3;
+        many <= !beyond[IDX_W-1];
         total <= r_total_now;
-        exists <= r_limit[`CDE_LIMIT_EXISTS];
-        unreserved <= r_limit[`CDE_LIMIT_UNRESERVED];
+        open <= r_limit[`CDE_LIMIT_EXISTS] && !dead && r_limit[`CDE_LIMIT_UNRESERVED];
+        limited <= r_limit[`CDE_LIMIT_EXISTS] && !dead && !r_limit[`CDE_LIMIT_UNRESERVED];
         c_dead <= dead;
         behind <= c_any && c_cq == r_cq;
-        behind_other <= other_c_cq == r_cq;
+        own <= c_count & {2{taken && c_cq == r_cq}};
+        other <= other_count & {2{other_taken && other_c_cq == r_cq}};
     end
 
-    // What the requests before have taken is not in the space yet.
-    wire [2:0] need = {1'b0, c_count} + (behind && took ? {1'b0, took_count} : 3'd0) + (behind_other &&
-        other_took ? {1'b0, other_count} : 3'd0);
+    // Whether the other port takes is known late in the cycle: both answers stand ready, for each number of credits
+    // that the requests before may have taken, 0 to 4.
+    wire [4:0] took = {own[1] && other[1], (own[1] && other[0]) || (own[0] && other[1]),
+                       ((own[1] ^ other[1]) && !own[0] && !other[0]) || (own[0] && other[0]),
+                       (own[0] ^ other[0]) && !own[1] && !other[1], own == 2'd0 && other == 2'd0};
+    wire [3:0] left = {1'b0, space[2:0]}, alone = {2'd0, c_count}, both = alone + {2'd0, other_count};
+    wire [4:0] room_first = {left >= alone + 4'd4, left >= alone + 4'd3, left >= alone + 4'd2, left >= alone + 4'd1,
+                             left >= alone};
+    wire [4:0] room_behind = {left >= both + 4'd4, left >= both + 4'd3, left >= both + 4'd2, left >= both + 4'd1,
+                              left >= both};
     wire       none = space[IDX_W-1];
-    wire       many = (space >> 3) != {IDX_W{1'b0}};
-    // Whether the other port takes is known late in the cycle: both answers stand ready.
-    wire       fits_first = !none && (many || space[2:0] >= need);
-    wire       fits_behind = !none && (many || {1'b0, space[2:0]} >= {1'b0, need} + {2'd0, ahead_count});
+    wire       fits_first = !none && (many || (took & room_first) != 5'd0);
+    wire       fits_behind = !none && (many || (took & room_behind) != 5'd0);
     wire       fits = ahead ? fits_behind : fits_first;
 
-    assign gr_room = exists && !c_dead && (unreserved || fits);
+    assign gr_room = open || (limited && fits);
     assign gr_dead = c_dead;
-    assign taken = c_valid && gr_room && gr_take && !unreserved;
+    assign taken = c_valid && limited && fits && gr_take;
     assign taken_cq = c_cq;
     assign taken_count = c_count;
 
@@ -173,8 +191,6 @@ module cde_credit_port #(
         granted_we <= c_any && !rst;
         granted_cq <= c_cq;
         granted_total <= c_clear ? {IDX_W{1'b0}} : taken ? total_now + {{(IDX_W-2){1'b0}}, c_count} : total_now;
-        took <= taken && !rst;
-        took_count <= c_count;
     end
 
 endmodule

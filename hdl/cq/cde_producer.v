@@ -32,7 +32,7 @@ module cde_producer #(
 
     // Credits
     input  wire              rq_valid,
-    output wire              rq_hold,
+    output reg               rq_hold,
     input  wire [CQ_W-1:0]   rq_cq,
     input  wire [1:0]        rq_count,
     output wire              gr_room,
@@ -98,8 +98,9 @@ module cde_producer #(
     wire             dead, credit_dead, credit2_dead;       // whether the CQ is in its error state
     wire [CQ_W-1:0]  state_cq, credit_cq, credit2_cq;
 
-    // While a CQ's credits are cleared there are no requests.
-    assign rq_hold = clear_valid || init;
+    // A CQ's credits are cleared when there are no requests: none comes until it is done, a cycle later.
+    initial rq_hold = 1'b1;
+    always @(posedge clk) rq_hold <= clear_valid || init || rst;
 
     cde_cq #(
         .CQ_W(CQ_W), .IDX_W(IDX_W), .PORT2(PORT2), .ECC(ECC)

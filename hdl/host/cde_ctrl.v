@@ -182,7 +182,7 @@ module cde_ctrl #(
 
     // What is read was decoded in the cycle before, as long as the counter takes.
     reg        from_arg, from_out, from_counter, from_status, from_log0, from_log1, from_fixed;
-    reg [31:0] fixed, r_data;
+    reg [31:0] fixed, kept, r_data;             // kept: an argument or an output
     wire       r_ok = from_arg || from_out || from_counter || from_status || from_log0 || from_log1 || from_fixed;
 
     always @(posedge clk) begin
@@ -192,6 +192,7 @@ module cde_ctrl #(
         from_status <= ar_addr == `CDE_REG_CMD_STATUS;
         from_log0 <= ar_addr == `CDE_REG_LOG0;
         from_log1 <= ar_addr == `CDE_REG_LOG1;
+        kept <= r_arg ? arg_regs[{ar_addr[4:2], 5'd0} +: 32] : mbox_outs[{out_number, 5'd0} +: 32];
         from_fixed <= 1'b1;
         case (ar_addr)
             `CDE_REG_ID: fixed <= `CDE_ID_VALUE;
@@ -210,8 +211,7 @@ module cde_ctrl #(
 
     always @* begin
         r_data = fixed;
-        if (from_arg) r_data = arg_regs[{ar_addr[4:2], 5'd0} +: 32];
-        if (from_out) r_data = mbox_outs[{out_number, 5'd0} +: 32];
+        if (from_arg || from_out) r_data = kept;
         if (from_counter) r_data = counter_value;
         if (from_status) begin
             r_data = 32'd0;

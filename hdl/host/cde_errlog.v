@@ -4,7 +4,7 @@
 // Purpose: keeps the oldest errors until software removes them; each names cause and object. What finds no place is
 //          counted.
 // Ports:   eleven sources of reports, the oldest entry and its removal, number of reports lost in this cycle.
-// Latency: report in cycle t, visible in t+2 when the log is empty.
+// Latency: report in cycle t, visible in t+3 when the log is empty.
 `default_nettype none
 `include "cde_defs.vh"
 
@@ -27,6 +27,9 @@ module cde_errlog #(
     output reg  [3:0]  lost
 );
 
+    reg [10:0]   told;          // reports of the cycle before
+    reg [87:0]   cause, kind;
+    reg [175:0]  object, index;
     reg [10:0]   held;
     reg [527:0] hold;           // 48 bits a source
     wire        room;
@@ -34,8 +37,8 @@ module cde_errlog #(
 
     wire [10:0] pick;           // the first one
     wire [10:0] leaves = room ? pick : 11'd0;
-    wire [10:0] accept = err_valid & (~held | leaves);
-    wire [10:0] miss = err_valid & ~accept;
+    wire [10:0] accept = told & (~held | leaves);
+    wire [10:0] miss = told & ~accept;
     reg [47:0] picked;
     integer i;
     integer k;
@@ -54,20 +57,21 @@ module cde_errlog #(
     end
 
     always @(posedge clk) begin
+        {told, cause, kind, object, index} <= {err_valid, err_cause, err_kind, err_object, err_index};
         held <= (held & ~leaves) | accept;
         for (k = 0; k < 11; k = k + 1) begin
             if (accept[k]) begin
-                hold[48*k + `CDE_LOG0_CAUSE_LSB +: 8] <= err_cause[8*k +: 8];
-                hold[48*k + `CDE_LOG0_KIND_LSB +: 8] <= err_kind[8*k +: 8];
-                hold[48*k + `CDE_LOG0_OBJECT_LSB +: 16] <= err_object[16*k +: 16];
-                hold[48*k + 32 + `CDE_LOG1_DETAIL_LSB +: 16] <= err_index[16*k +: 16];
+                hold[48*k + `CDE_LOG0_CAUSE_LSB +: 8] <= cause[8*k +: 8];
+                hold[48*k + `CDE_LOG0_KIND_LSB +: 8] <= kind[8*k +: 8];
+                hold[48*k + `CDE_LOG0_OBJECT_LSB +: 16] <= object[16*k +: 16];
+                hold[48*k + 32 + `CDE_LOG1_DETAIL_LSB +: 16] <= index[16*k +: 16];
             end
         end
         lost <= {3'd0, miss[0]} + {3'd0, miss[1]} + {3'd0, miss[2]} + {3'd0, miss[3]} +
                 {3'd0, miss[4]} + {3'd0, miss[5]} + {3'd0, miss[6]} + {3'd0, miss[7]} +
                 {3'd0, miss[8]} + {3'd0, miss[9]} + {3'd0, miss[10]};
         if (rst) begin
-            held <= 11'd0;
+            {told, held} <= 22'd0;
             lost <= 4'd0;
         end
     end

@@ -94,8 +94,7 @@ module cde_keys #(
     endfunction
 
     reg              b_valid, c_valid, d_valid, b_peer, c_peer, d_peer, b_far, c_far, b_far2;
-    reg [3:0]        b_code, c_code, d_code;
-    reg [QP_W-1:0]   b_qp, c_qp, d_qp;
+    reg [3:0]        b_code, c_code, d_code; reg [QP_W-1:0] b_qp, c_qp, d_qp;
     reg [31:0]       b_key, c_key, b_key2, c_key2;
     reg [11:0]       d_number;
     reg [63:0]       b_base, c_base;
@@ -143,7 +142,7 @@ module cde_keys #(
         b_region <= a_region;
         read <= b_word;
         changed <= word_next;
-        hit <= we && c_at == b_at;
+        hit <= we && c_at == b_at && !rst;
         b_memory <= a_memory;
         a_killed <= we && c_at == a_region;
         b_killed <= a_killed || (we && c_at == a_region);
@@ -243,12 +242,15 @@ module cde_keys #(
             (b_key[11] || w[`CDE_KEY_WORD_ALLOC]);
     end
 
-    wire        window = c_key[11], valid = word[`CDE_KEY_WORD_VALID], exists = word[`CDE_KEY_WORD_EXISTS] && !c_far;
-    wire        present = exists && same_key[hit], my_zone = same_zone[hit], no_more = last_key[hit];
+    // Which word it is comes last, for a peer's answer and for what changes the table.
+    wire [1:0]  is_valid = {changed[`CDE_KEY_WORD_VALID], read[`CDE_KEY_WORD_VALID]};
+    wire [1:0]  is_there = {changed[`CDE_KEY_WORD_EXISTS], read[`CDE_KEY_WORD_EXISTS]} & {2{!c_far}};
+    wire        window = c_key[11], valid = word[`CDE_KEY_WORD_VALID], exists = is_there[hit], no_more = last_key[hit];
+    wire [1:0]  is_alloc = {changed[`CDE_KEY_WORD_ALLOC], read[`CDE_KEY_WORD_ALLOC]}, present = is_there & same_key;
     wire [19:0] next_generation = word[`CDE_KEY_WORD_GENERATION +: 20] + KEY_STEP;
 
     // Windows are counted a cycle after the decision, too. Whether a step's own region has any is looked at in stage
-    // B, with the step that is being counted, and here with the one before.
+    // B, with the step that is being counted and with the one that is decided.
     wire [MR_W-1:0] region = binds ? c_key2[MR_W-1:0] : window ? word[`CDE_KEY_WORD_REGION +: MR_W] : c_key[MR_W-1:0];
     reg  [MR_W-1:0] bound_at;
     reg             bound_more, bound_less;
@@ -256,8 +258,10 @@ module cde_keys #(
     wire [11:0]     b_bound = bound[b_key[MR_W-1:0]];
     wire            b_one = b_bound != 12'd0, b_two = b_bound[11:1] != 11'd0;
     wire            b_three = b_bound[11:2] != 10'd0 || b_bound[1:0] == 2'b11;
-    reg             any, several, near;
-    wire            busy = !window && (near && bound_more ? 1'b1 : near && bound_less ? several : any);
+    wire            any = b_same && bound_more ? 1'b1 : b_same && bound_less ? b_two : b_one;
+    wire            several = b_same && bound_more ? b_one : b_same && bound_less ? b_three : b_two;
+    wire            near = region == b_key[MR_W-1:0];
+    reg             busy;
 
     // The range of a Bind within its region's, each compared by halves; in stage B, as all that its region says.
     wire [63:0] start = b_memory[`CDE_KEY_WORD_BASE +: 64];
@@ -278,24 +282,23 @@ module cde_keys #(
     end
 
     wire        unused_memory = &{1'b0, b_memory, c_key, c_key2};
-    // Which word it is comes last: a peer's answer is on its way in this cycle.
     wire [1:0]  ends = usable & same_key & same_qp & {2{!busy}};
-    wire        token_good = binds ? present && window && my_zone
-                           : fast ? present && !window && my_zone && word[`CDE_KEY_WORD_ALLOC]
-                           : ends[hit];
+    wire [1:0]  token_good = binds ? present & same_zone & {2{window}}
+                           : fast ? present & same_zone & is_alloc & {2{!window}} : ends;
     wire        space_good = binds ? memory_good : !empty && whole;
 
     assign peer_good = ends[hit];
 
     // Why a request fails, the first one counts.
-    wire already = !invalidate && valid;
+    wire [1:0] already = is_valid & {2{!invalidate}}, no_keys = last_key & {2{!invalidate}};
     wire no_space = !invalidate && !space_good;
-    wire no_keys = !invalidate && no_more;
-    wire passes = token_good && !already && !no_space && !no_keys;
+    wire [1:0] passes = token_good & ~already & ~no_keys & {2{!no_space}};
 
     // Commands were checked by the one who asks; only what a request could change meanwhile is checked here.
-    wire refused = (create && (exists || no_more)) || ((deregister || closes) && !exists) || (deregister && busy);
-    wire changes = c_valid && acts && (!requests || passes) && !refused && !(c_peer && !peer_counts);
+    wire [1:0] refused = ({2{create}} & (is_there | last_key)) | ({2{deregister || closes}} & ~is_there) |
+                         {2{deregister && busy}};
+    wire [1:0] may = ({2{!requests}} | passes) & ~refused & {2{c_valid && acts}};
+    wire changes = may[hit] && !(c_peer && !peer_counts);
     wire unbinds = changes && window && valid && (invalidate || closes);
     assign creates = c_valid && create && window && !exists && !no_more;       // a window
 
@@ -360,9 +363,7 @@ module cde_keys #(
     always @(posedge clk) begin
         {bound_more, bound_less} <= {changes && binds, unbinds} & {2{!rst}};
         bound_at <= region;
-        near <= region == b_key[MR_W-1:0];
-        any <= b_same && bound_more ? 1'b1 : b_same && bound_less ? b_two : b_one;
-        several <= b_same && bound_more ? b_one : b_same && bound_less ? b_three : b_two;
+        busy <= !b_key[11] && (near && changes && binds ? 1'b1 : near && unbinds ? several : any);
         walk <= rst ? {(N_W+QP_W){1'b0}} : walk + 1'b1;
         if (init || bound_more || bound_less)
             bound[init ? walk[MR_W-1:0] : bound_at] <= init ? 12'd0 : bound_more ? windows + 12'd1 : windows - 12'd1;
@@ -372,8 +373,8 @@ module cde_keys #(
             held[init ? walk[QP_W-1:0] : held_at] <= init ? 13'd0 : gained ? held_now + 13'd1 : held_now - 13'd1;
         d_valid <= c_valid && !rst;
         {d_peer, d_code, d_qp, d_number, d_word} <= {c_peer, c_code, c_qp, c_key[11:0], word};
-        {d_changes, d_exists, d_token, d_already} <= {changes, exists, token_good, already};
-        {d_no_space, d_no_keys, d_refused} <= {no_space, no_keys, refused};
+        {d_changes, d_exists, d_token, d_already} <= {changes, exists, token_good[hit], already[hit]};
+        {d_no_space, d_no_keys, d_refused} <= {no_space, no_keys[hit], refused[hit]};
         {d_requests, d_counts, d_create} <= {requests, !c_peer || peer_counts, create};
     end
 

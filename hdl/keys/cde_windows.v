@@ -106,7 +106,7 @@ module cde_windows #(
                          qc_command[3:0] == 4'hF);
 
     cde_key_ctrl #(.QP_W(QP_W), .NUM_MR(NUM_MR), .NUM_MW(NUM_MW), .MR_W(MR_W)) key_ctrl_i (
-        .clk(clk), .rst(rst), .qc_start(qc_start && qc_mine), .qc_command(qc_command), .qc_args(qc_args),
+        .clk(clk), .rst(rst), .qc_start(qc_start), .qc_command(qc_command), .qc_args(qc_args),
         .qc_done(qc_done),
         .qc_result(qc_result), .qc_outs(qc_outs), .loc_valid(loc_valid), .loc_qp(loc_qp), .loc_post(loc_post),
         .loc_done(loc_done), .ri_valid(ri_valid), .ri_qp(ri_qp), .ri_key(ri_key), .ri_done(ri_done),

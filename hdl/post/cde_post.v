@@ -84,10 +84,12 @@ module cde_post #(
     output reg  [NUM_QP-1:0] stop,           // skip instead of indicating
     output wire              fresh,          // a connection begins
     output reg  [NUM_QP-1:0] qp_known,       // exists
-    output reg  [NUM_QP-1:0] qp_live,        // and is not being destroyed
     output reg  [NUM_QP-1:0] qp_open,        // takes receive posts
     output reg  [NUM_QP-1:0] qp_up,          // CONNECTED or DISCONNECT_PENDING
     output wire              closes,         // takes no more receive posts
+    input  wire [QP_W-1:0]   look_qp,        // in the next cycle:
+    output reg               look_live,      // exists and is not being destroyed
+    output reg               look_open,
 
     input  wire              ret_we,
     input  wire [QP_W-1:0]   ret_qp,
@@ -116,8 +118,12 @@ module cde_post #(
     wire              post_go = post_valid && post_ready;
     reg  [QP_W-1:0]   c_qp;
     reg               c_limited;
+    reg  [NUM_QP-1:0] qp_live;               // exists and is not being destroyed
 
-    assign post_ready = !op_valid && !rq_hold && !init && !age_first;
+    reg               walks;                 // memories are cleared, or were in the cycle before
+    initial walks = 1'b1;
+    always @(posedge clk) walks <= init || rst;
+    assign post_ready = !op_valid && !rq_hold && !walks && !age_first;
 
     cde_post_age #(.NUM_QP(NUM_QP), .QP_W(QP_W), .TICK_W(TICK_W), .MOD_TICK(MOD_TICK)) age_i (
         .clk(clk), .rst(rst), .init(init), .step(step), .step_qp(c_qp), .step_holds(step_holds),
@@ -139,10 +145,11 @@ module cde_post #(
     reg [PAGE_W-1:0] b_page, s_page, t_page, r_page;
     reg [511:0]      b_data, s_data, t_data, r_data, c_data;
     wire [7:0]       c_cause;
+    wire             c_clean;
     wire [`CDE_VERB_W-1:0] c_verb;
 
     cde_verb verb_i (
-        .clk(clk), .post(b_data), .cause(c_cause), .kind(c_verb[`CDE_VERB_KIND +: 2]),
+        .clk(clk), .post(b_data), .cause(c_cause), .clean(c_clean), .kind(c_verb[`CDE_VERB_KIND +: 2]),
         .result_type(c_verb[`CDE_VERB_TYPE +: 16]), .bytes(c_verb[`CDE_VERB_BYTES +: 32])
     );
 
@@ -172,15 +179,15 @@ module cde_post #(
 
     wire [ST_W-1:0]  st, st_next;
     assign step = c_post || c_op;
-    wire [IDX_W-1:0] retired;
+    wire [IDX_W-1:0] r_retired;
 
     cde_ctx #(.W(ST_W), .AW(QP_W), .ECC(ECC)) state_ram (
         .clk(clk), .mem_i(mem1), .mem_o(mem2), .we(step), .waddr(c_qp), .wdata(st_next), .raddr(s_qp), .rdata(st)
     );
 
     cde_ctx #(.W(IDX_W), .AW(QP_W), .ECC(ECC)) retired_ram (
-        .clk(clk), .mem_i(mem2), .mem_o(mem_o), .we(ret_we), .waddr(ret_qp), .wdata(ret_index), .raddr(s_qp),
-        .rdata(retired)
+        .clk(clk), .mem_i(mem2), .mem_o(mem_o), .we(ret_we), .waddr(ret_qp), .wdata(ret_index), .raddr(b_qp),
+        .rdata(r_retired)
     );
 
     // What settings and step alone tell of the decision
@@ -188,14 +195,17 @@ module cde_post #(
     wire [15:0]       r_mark = r_set[`CDE_QP_POST_WATERMARK +: 16] - 16'd1;      // of none: 65,535, which is never held
     wire [15:0]       r_age = r_set[`CDE_QP_POST_AGE +: 16];
     wire [TICK_W:0]   oldest = {now, tick} + {~{{(TICK_W-16){1'b0}}, r_age}, tick};      // the next now - r_age - 1
-    reg               c_own, c_marks, c_ages;
-    reg  [L_W-1:0]    c_depth, c_mark;
+    reg               c_own, c_may, c_marks, c_ages;
+    reg  [IDX_W-1:0]  retired;               // a cycle older than the state, so that the end of the room is known
+    reg  [L_W-1:0]    c_end, c_mark;         // index that finds the queue full
     reg  [TICK_W-1:0] c_oldest;              // what is held since then or before is too old
 
     always @(posedge clk) begin
         {s_set, t_set, r_set} <= {b_set[SET_W-1:CQ_W], s_set, t_set};
         c_own <= !r_far && r_set[`CDE_QP_POST_PAGE +: PAGE_W] == r_page;
-        c_depth <= r_set[`CDE_QP_POST_DEPTH +: L_W];
+        c_may <= r_post && !r_far && r_set[`CDE_QP_POST_PAGE +: PAGE_W] == r_page && !rst;
+        retired <= r_retired;
+        c_end <= r_retired[L_W-1:0] + r_set[`CDE_QP_POST_DEPTH +: L_W];
         c_marks <= r_mark >> SQ_LOG2 == 16'd0;
         c_mark <= r_mark[L_W-1:0];
         c_limited <= r_age != 16'd0;
@@ -211,27 +221,16 @@ module cde_post #(
     wire [TICK_W-1:0] since = st[ST_SINCE +: TICK_W];
     wire [L_W-1:0]    tail_low = tail[L_W-1:0];
 
-    // a + b == c, without a carry chain: each bit of the sum is right if the carry into it is.
-    function is_sum;
-        input [L_W-1:0] a;
-        input [L_W-1:0] b;
-        input [L_W-1:0] c;
-        reg   [L_W-1:0] carry;
-        begin
-            carry = (a & b) | ((a | b) & ~c);
-            is_sum = (a ^ b ^ c) == carry << 1;
-        end
-    endfunction
-
     wire connected = state == `CDE_QPS_CONNECTED;
     wire live = state != `CDE_QPS_FREE && state != `CDE_QPS_DESTROYING;
     wire mine = c_own && live;
-    wire fits = !is_sum(retired[L_W-1:0], c_depth, tail_low);
+    wire fits = tail_low != c_end;
     wire empty = tail_low == retired[L_W-1:0] && c_empty;
-    wire no_fault = mine && !removed && c_cause == 8'h00 && connected && fits;
-    wire accept = c_post && no_fault && !gr_dead && gr_room;
+    // A connected one is live.
+    wire no_fault = c_may && c_clean && !removed && connected && fits;
+    wire accept = no_fault && !gr_dead && gr_room;
 
-    assign gr_take = c_post && no_fault;
+    assign gr_take = no_fault;
 
     reg [7:0] cause;
 
@@ -324,6 +323,8 @@ module cde_post #(
             qp_open[c_qp] <= next_open;
             qp_up[c_qp] <= next_up;
         end
+        look_live <= changes && c_qp == look_qp ? !destroyed : qp_live[look_qp];
+        look_open <= changes && c_qp == look_qp ? next_open : qp_open[look_qp];
         post_res_valid <= c_post && !rst;
         post_res_cause <= cause;
         opr_valid <= c_op && c_code != OP_AGE && !rst;

@@ -60,8 +60,10 @@ module cde_posting #(
 
     // Queue pairs for the receive side: states, settings, looks, failing receives
     output wire [NUM_QP-1:0] qp_known,
-    output wire [NUM_QP-1:0] qp_live,
     output wire [NUM_QP-1:0] qp_open,
+    input  wire [QP_W-1:0]   look_qp,        // in the next cycle: live, open
+    output wire              look_live,
+    output wire              look_open,
     output wire [NUM_QP-1:0] qp_up,
     output wire              closes,
     output wire              fresh,
@@ -137,14 +139,13 @@ module cde_posting #(
     wire [QP_W-1:0] op_qp, opr_qp;
     wire [7:0] opr_result;
     wire [`CDE_SQ_W-1:0] opr_indices;
-    wire set_we, set_all, peer_we;
+    wire set_we, peer_we;
     wire [`CDE_QP_POST_W-1:0] set_post;
     wire [`CDE_QP_RETIRE_W-1:0] set_retire;
     wire [23:0] set_peer;
     wire early_valid, acc_valid, end_we, end_last, rel_valid, rel_we;
     wire [QP_W-1:0] early_qp, acc_qp;
     assign step_qp = acc_qp;
-    assign created = set_we && set_all;
     wire [SQ_LOG2-1:0] acc_slot, end_slot, ind_slot, ind_tag;
     wire [IDX_W-1:0] rel_index;
     wire [511:0] acc_data;
@@ -181,7 +182,8 @@ module cde_posting #(
         .acc_valid(acc_valid), .acc_qp(acc_qp), .acc_slot(acc_slot), .acc_data(acc_data), .acc_verb(acc_verb),
         .end_we(end_we), .end_slot(end_slot), .end_last(end_last),
         .rel_valid(rel_valid), .rel_we(rel_we), .rel_index(rel_index), .stop(stop), .fresh(fresh),
-        .qp_known(qp_known), .qp_live(qp_live), .qp_open(qp_open), .qp_up(qp_up), .closes(closes), .ret_we(ret_we),
+        .qp_known(qp_known), .qp_open(qp_open), .qp_up(qp_up), .closes(closes), .look_qp(look_qp),
+        .look_live(look_live), .look_open(look_open), .ret_we(ret_we),
         .ret_qp(ret_qp), .ret_index(ret_index),
         .trace_valid(trace_valid[0]), .trace_data(trace_data[255:0])
     );
@@ -196,7 +198,7 @@ module cde_posting #(
         .end_we(end_we), .end_slot(end_slot), .end_last(end_last),
         .rel_valid(rel_valid), .rel_we(rel_we), .rel_index(rel_index), .stop(stop),
         .rr_valid(rr_valid), .rr_we(ret_we), .rr_qp(ret_qp), .rr_total(rr_total),
-        .peer_we(peer_we), .peer_qp(set_qp), .peer(set_peer), .guard_we(set_we && set_all),
+        .peer_we(peer_we), .peer_qp(set_qp), .peer(set_peer), .guard_we(created),
         .guard(set_receive[`CDE_QP_NEW_GUARDED]),
         .m_axis_work_tdata(m_axis_work_tdata), .m_axis_work_tdest(m_axis_work_tdest),
         .m_axis_work_tuser(m_axis_work_tuser),
@@ -240,7 +242,7 @@ module cde_posting #(
         .rep_tags(rep_tags),
         .rep_ripe(rep_ripe), .bad_we(bad_we), .bad_tag(bad_tag), .bad_status(bad_status), .bad(bad),
         .fresh(fresh), .fresh_qp(acc_qp),
-        .set_we(set_we && set_all), .set_qp(set_qp), .set_data(set_retire),
+        .set_we(created), .set_qp(set_qp), .set_data(set_retire),
         .m_axis_cpl_tdata(m_axis_cpl_tdata), .m_axis_cpl_tdest(m_axis_cpl_tdest), .m_axis_cpl_tuser(m_axis_cpl_tuser),
         .m_axis_cpl_tvalid(m_axis_cpl_tvalid), .m_axis_cpl_tready(m_axis_cpl_tready),
         .ret_we(ret_we), .ret_qp(ret_qp), .ret_index(ret_index), .rr_valid(rr_valid), .rr_total(rr_total),
@@ -267,7 +269,7 @@ module cde_posting #(
         .op_empty(op_empty),
         .opr_valid(opr_valid), .opr_code(opr_code), .opr_qp(opr_qp), .opr_result(opr_result), .opr_old(opr_old),
         .opr_new(opr_new), .opr_indices(opr_indices),
-        .set_we(set_we), .set_all(set_all), .peer_we(peer_we), .set_qp(set_qp), .set_post(set_post),
+        .set_we(set_we), .created(created), .peer_we(peer_we), .set_qp(set_qp), .set_post(set_post),
         .set_retire(set_retire), .set_peer(set_peer),
         .ind_valid(ind_valid), .ind_qp(ind_qp), .ind_next(ind_next),
         .err_valid(pe_valid[0]), .err_cause(pe_cause[7:0]), .err_qp(pe_object[15:0])

@@ -82,7 +82,7 @@ module cde_qp_ctrl #(
 
     // Settings for posting, retirement and dispatch
     output wire              set_we,
-    output wire              set_all,        // creation: those that MODIFY_QP leaves, too
+    output reg               created,        // those that MODIFY_QP leaves, too
     output wire              peer_we,
     output wire [QP_W-1:0]   set_qp,
     output wire [`CDE_QP_POST_W-1:0] set_post,
@@ -152,7 +152,7 @@ module cde_qp_ctrl #(
             unused_context} = info;
     assign {depth_next, page_next, recv_cq_next, send_cq_next, context_next} = left_next[SET_W-1:0];
     wire [IDX_W-1:0] indicated;
-    wire settings = state == SETTINGS;
+    reg  settings;                           // in the state SETTINGS
 
     cde_slots #(.W(INFO_W), .AW(QP_W), .ECC(ECC)) info_ram (        // needed after the look of a command at least
         .clk(clk), .mem_i(mem_i), .mem_o(mem1), .we(keep), .waddr(qp), .wdata(info_next), .raddr(qp),
@@ -197,17 +197,21 @@ module cde_qp_ctrl #(
     // ---------------------------- checks, in the order of interfaces.md and posting.md
     reg  no_cq, bad_page;
     wire [4:0] recv_flag = arg7[FLAG +: 5];
-    wire far = arg0 >= NUM_QP, free = qp_state == `CDE_QPS_FREE, ending = qp_state == `CDE_QPS_DESTROYING;
+    // What the arguments alone say, a cycle after them: they stay while a command is carried out.
+    reg  far, reserved, bad_size, bad_flag;
+    wire free = qp_state == `CDE_QPS_FREE, ending = qp_state == `CDE_QPS_DESTROYING;
     wire [15:0] new_srq = arg7[`CDE_QP_RECV_SRQ_LSB +: 16], new_page = arg4[`CDE_QP_OWNER_PAGE_LSB +: 16];
     wire [15:0] new_depth = arg4[`CDE_QP_OWNER_DEPTH_LSB +: 16], new_recv_depth = arg6[`CDE_QP_ZONE_DEPTH_LSB +: 16];
-    wire reserved = (c_connect && (arg1 & `CDE_QP_PEER_RESERVED) != 32'd0) ||
+    wire is_reserved = (c_connect && (arg1 & `CDE_QP_PEER_RESERVED) != 32'd0) ||
                     (c_set && (arg1 & `CDE_QP_TARGET_RESERVED) != 32'd0) ||
                     (c_create && ((arg7 & `CDE_QP_RECV_RESERVED) != 32'd0 || (!shared && new_srq != 16'd0)));
-    wire bad_size = new_depth == 16'd0 || {16'd0, new_depth} > SLOTS ||
+    wire is_bad_size = new_depth == 16'd0 || {16'd0, new_depth} > SLOTS ||
                     {16'd0, new_recv_depth} > RECV_SLOTS || (shared && new_recv_depth != 16'd0);
-    wire bad_flag = recv_flag != `CDE_RECVFLAG_DEFAULT && recv_flag != `CDE_RECVFLAG_SOLICITED_WAIT &&
+    wire is_bad_flag = recv_flag != `CDE_RECVFLAG_DEFAULT && recv_flag != `CDE_RECVFLAG_SOLICITED_WAIT &&
                     recv_flag != `CDE_RECVFLAG_UNSIGNALLED && recv_flag != `CDE_RECVFLAG_EVD_THRESHOLD;
     wire elsewhere = shared && {{(16-PAGE_W){1'b0}}, srqi_page} != new_page;
+    always @(posedge clk)
+        {far, reserved, bad_size, bad_flag} <= {arg0 >= NUM_QP, is_reserved, is_bad_size, is_bad_flag};
     reg [7:0] verdict;
 
     always @* begin
@@ -224,7 +228,7 @@ module cde_qp_ctrl #(
         else verdict = `CDE_RES_OK;
     end
 
-    assign {set_we, set_all, use_up, set_qp} = {settings, c_create, c_create, qp};
+    assign {set_we, use_up, set_qp} = {settings, c_create, qp};
     assign set_post[`CDE_QP_POST_CQ +: CQ_W] = send_cq_next;
     assign set_post[`CDE_QP_POST_PAGE +: PAGE_W] = page_next;
     assign set_post[`CDE_QP_POST_DEPTH +: SQ_LOG2 + 1] = depth_next;
@@ -275,6 +279,7 @@ module cde_qp_ctrl #(
     // ---------------------------------------------------------------- commands
     always @(posedge clk) begin
         refused <= op_void;
+        {settings, created} <= {2{state == CHECK && verdict == `CDE_RES_OK && !rst}} & {c_create || c_modify, c_create};
         qc_done <= 1'b0;
         phase <= phase == 2'd2 ? 2'd0 : phase + 2'd1;
         if (state == JUDGE || (state == RECV_CQ && !peeked)) begin

@@ -5,7 +5,8 @@
 //          in this order. Tells the transport when a connection is to end.
 // Ports:   failing reports (fail_*, rfail_*, kfail_*), s_axis_conn, a command's step (cmd_*), whether keys are valid on
 //          its QP, state steps (op_*) and their outcome (opr_*), m_axis_term, error report.
-// Latency: what is accepted in cycle t is the step of t+1. A terminate request follows its outcome by one cycle.
+// Latency: what asks in cycle t and is first has the slot of t+1; that it was taken is told then, to a command in t. A
+//          terminate request follows its outcome by one cycle.
 `default_nettype none
 `include "cde_defs.vh"
 
@@ -80,13 +81,15 @@ module cde_qp_steps #(
     wire conn_asks = conn_valid && !conn_bad && conn_pause == 2'd0;
     // A failing receive of the connection before belongs to it: it goes first.
     wire cmd_may = !cmd_connects || ({{(30-QP_W){1'b0}}, term_level} < NUM_QP && !rfail_pending);
-    wire fails = fail_valid || rfail_valid || kfail_valid;
+    // That one of the others is taken is told a cycle later: whether a report fails is known late.
+    reg  kfail_taken, rfail_taken, conn_taken;
+    wire kfails = kfail_valid && !kfail_taken, rfails = rfail_valid && !rfail_taken;
+    wire fails = fail_valid || kfails || rfails;
 
-    assign kfail_ready = !fail_valid;
-    assign rfail_ready = !fail_valid && !kfail_valid;
+    assign {kfail_ready, rfail_ready} = {kfail_taken, rfail_taken};
     assign cmd_taken = cmd_asks && cmd_may && !fails && !conn_asks;
     // One report a cycle: a malformed event waits for that of one that found no QP.
-    assign conn_take = conn_valid && (conn_bad ? !conn_missed : conn_asks && !fails);
+    assign conn_take = conn_valid && (conn_bad ? !conn_missed : conn_taken);
     // Judged in the slot, since a window may be bound while the command waits: a QP is not freed under it.
     assign op_void = op_valid && op_code == OP_DESTROY && keys_held;
 
@@ -95,9 +98,12 @@ module cde_qp_steps #(
     always @(posedge clk) begin
         op_valid <= !rst && (fails || conn_asks || cmd_taken);
         op_code <= fails ? OP_FAIL : conn_asks ? OP_CONN : cmd_code;
-        op_qp <= fail_valid ? fail_qp : kfail_valid ? kfail_qp : rfail_valid ? rfail_qp : conn_asks ?
+        op_qp <= fail_valid ? fail_qp : kfails ? kfail_qp : rfails ? rfail_qp : conn_asks ?
                  conn[`CDE_CONN_QP_LSB +: QP_W] : cmd_qp;
-        conn_pause <= conn_asks && conn_take ? 2'd3 : conn_pause != 2'd0 ? conn_pause - 2'd1 : 2'd0;
+        kfail_taken <= kfails && !fail_valid && !rst;
+        rfail_taken <= rfails && !fail_valid && !kfails && !rst;
+        conn_taken <= conn_asks && !fails && !rst;
+        conn_pause <= conn_asks && !fails ? 2'd3 : conn_pause != 2'd0 ? conn_pause - 2'd1 : 2'd0;
         if (rst) conn_pause <= 2'd0;
     end
 

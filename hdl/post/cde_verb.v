@@ -13,6 +13,7 @@ module cde_verb (
     input  wire         clk,
     input  wire [511:0] post,
     output reg  [7:0]   cause,       // 0: none
+    output reg          clean,       // there is none
     output reg  [1:0]   kind,        // CDE_KIND_*
     output reg  [31:0]  bytes,       // of a successful completion
     output reg  [15:0]  result_type
@@ -83,6 +84,7 @@ module cde_verb (
 
     always @(posedge clk) begin
         cause <= cause_3 != 8'h00 ? cause_3 : too_long || wrong ? `CDE_CAUSE_BAD_LENGTH : 8'h00;
+        clean <= cause_3 == 8'h00 && !(too_long || wrong);
         bytes <= length_3[31:0] & {32{counts_3}};
         {kind, result_type} <= {kind_3, type_3};
     end

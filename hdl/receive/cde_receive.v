@@ -60,7 +60,7 @@ module cde_receive #(
     output wire              gr2_take,
 
     // Commands of SRQs
-    input  wire              qc_start,
+    input  wire              qc_start,       // of one of them
     input  wire [7:0]        qc_command,
     input  wire [255:0]      qc_args,
     output wire              qc_mine,        // the command is one of these
@@ -70,8 +70,10 @@ module cde_receive #(
 
     // Queue pairs: states, settings, looks
     input  wire [NUM_QP-1:0] qp_known,
-    input  wire [NUM_QP-1:0] qp_live,
     input  wire [NUM_QP-1:0] qp_open,
+    output wire [QP_W-1:0]   look_qp,        // in the next cycle: live, open
+    input  wire              look_live,
+    input  wire              look_open,
     input  wire [NUM_QP-1:0] qp_up,
     input  wire              down_valid,     // a QP takes no more receive posts
     input  wire              fresh,          // a connection begins
@@ -161,6 +163,7 @@ module cde_receive #(
     reg [1:0]       op_code;
     reg [QP_W:0]    op_queue;
     reg [IDX_W-1:0] op_size;
+    reg             tk_step; reg [1:0] tk_step_code;      // a step of taking
 
     // For posts on its queue, taking from it, and completion; and of an SRQ for posts.
     wire [`CDE_SRQ_SET_W-1:0] srq_set;
@@ -217,10 +220,15 @@ module cde_receive #(
     wire op_ready, post_room;
     wire op_next = !op_valid || op_ready;
     wire rp_ready = op_next;                 // one command at a time: none meets a new QP
+    wire tk_step_ready;
+    assign tk_ready = !tk_step || tk_step_ready;
+    reg  post_we;                            // settings for posts
+    reg  [QP_W:0] post_queue;
+    reg  [`CDE_RQ_POST_W-1:0] post_set;
 
     cde_rpost #(
-        .NUM_QP(NUM_QP), .QP_W(QP_W), .NUM_SRQ(NUM_SRQ), .SRQ_W(SRQ_W), .CQ_W(CQ_W), .PAGE_W(PAGE_W), .IDX_W(IDX_W),
-        .RQ_LOG2(RQ_LOG2), .SRQ_LOG2(SRQ_LOG2), .ECC(ECC)
+        .QP_W(QP_W), .NUM_SRQ(NUM_SRQ), .SRQ_W(SRQ_W), .CQ_W(CQ_W), .PAGE_W(PAGE_W), .IDX_W(IDX_W), .RQ_LOG2(RQ_LOG2),
+        .SRQ_LOG2(SRQ_LOG2), .ECC(ECC)
     ) rpost_i (
         .clk(clk), .mem_i(mem_i), .mem_o(mem1), .rst(rst), .init(init),
         .post_valid(post_valid && !hold), .post_ready(post_room), .post_kind(post_kind), .post_page(post_page),
@@ -229,9 +237,9 @@ module cde_receive #(
         .opr_valid(rpr_valid), .opr_ok(rpr_ok), .opr_indices(rpr_indices),
         .rq_valid(rq_valid), .rq_hold(rq_hold), .rq_cq(rq_cq), .rq_count(rq_count), .removed(removed),
         .gr_room(gr_room), .gr_dead(gr_dead), .gr_take(gr_take),
-        .set_we(set_we || srq_set_we), .set_queue(set_we ? {1'b0, set_qp} : {1'b1, {(QP_W-SRQ_W){1'b0}}, op_srq}),
-        .set_data(set_we ? qp_post : srq_post),
-        .qp_live(qp_live), .qp_open(qp_open), .srq_live(srq_live), .keys(keys), .found(found),
+        .set_we(post_we), .set_queue(post_queue), .set_data(post_set),
+        .look_qp(look_qp), .look_live(look_live), .look_open(look_open), .srq_live(srq_live), .keys(keys),
+        .found(found),
         .done_we(done_we), .done_qp(done_qp), .done_total(done_total), .completed_we(completed_we),
         .completed_srq(completed_srq), .completed_total(completed_total), .buf_we(buf_we), .buf_queue(buf_queue),
         .buf_index(buf_index), .buf_data(buf_data), .tail_we(tail_we), .tail_queue(tail_queue), .tail(tail),
@@ -247,7 +255,10 @@ module cde_receive #(
             op_queue <= set_we ? {1'b0, set_qp} : {1'b1, {(QP_W-SRQ_W){1'b0}}, op_srq};
             op_size <= set_we ? set_depth[IDX_W-1:0] : rp_size;
         end
-        if (rst) op_valid <= 1'b0;
+        if (tk_ready) {tk_step, tk_step_code} <= {tk_valid, tk_code};
+        {post_we, post_set} <= {set_we || srq_set_we, set_we ? qp_post : srq_post};
+        post_queue <= set_we ? {1'b0, set_qp} : {1'b1, {(QP_W-SRQ_W){1'b0}}, op_srq};
+        if (rst) {op_valid, tk_step, post_we} <= 3'd0;
     end
 
     // ---------------------------------------------------------------- taking
@@ -269,8 +280,8 @@ module cde_receive #(
         .m_axis_scatter_tready(m_axis_scatter_tready), .hold(hold || hold_requests), .flush_valid(flush_valid),
         .flush_take(flush_take),
         .flush_qp(flush_qp), .flush_again(flush_again), .flush_again_qp(flush_again_qp), .self_room(self_room),
-        .self_valid(self_valid), .self_qp(self_qp), .self_tag(self_tag), .op_valid(tk_valid), .op_ready(tk_ready),
-        .op_code(tk_code), .op_srq(op_srq), .op_mark(tk_mark), .opr_valid(tkr_valid), .opr_busy(tkr_busy),
+        .self_valid(self_valid), .self_qp(self_qp), .self_tag(self_tag), .op_valid(tk_step), .op_ready(tk_step_ready),
+        .op_code(tk_step_code), .op_srq(op_srq), .op_mark(tk_mark), .opr_valid(tkr_valid), .opr_busy(tkr_busy),
         .opr_state(tkr_state), .rq_valid(rq2_valid), .rq_hold(rq_hold), .rq_cq(rq2_cq), .rq_count(rq2_count),
         .gr_room(gr2_room),
         .gr_dead(gr2_dead), .gr_take(gr2_take), .set_we(set_we), .set_qp(set_qp),
@@ -369,7 +380,7 @@ module cde_receive #(
         .NUM_SRQ(NUM_SRQ), .SRQ_W(SRQ_W), .QP_W(QP_W), .NUM_PAGES(NUM_PAGES), .PAGE_W(PAGE_W), .IDX_W(IDX_W),
         .SRQ_LOG2(SRQ_LOG2)
     ) srq_ctrl_i (
-        .clk(clk), .rst(rst), .qc_start(qc_start && qc_mine), .qc_command(qc_command), .qc_args(qc_args),
+        .clk(clk), .rst(rst), .qc_start(qc_start), .qc_command(qc_command), .qc_args(qc_args),
         .qc_done(qc_done),
         .qc_result(qc_result), .qc_outs(qc_outs), .rp_valid(rp_valid), .rp_ready(rp_ready), .rp_code(rp_code),
         .op_srq(op_srq), .rp_size(rp_size), .rpr_valid(rpr_valid), .rpr_ok(rpr_ok), .rpr_indices(rpr_indices),

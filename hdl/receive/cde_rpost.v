@@ -15,7 +15,6 @@
 `include "cde_receive_records.vh"
 
 module cde_rpost #(
-    parameter NUM_QP = 64,
     parameter QP_W = 6,
     parameter NUM_SRQ = 16,
     parameter SRQ_W = 4,
@@ -65,8 +64,9 @@ module cde_rpost #(
     input  wire              set_we,
     input  wire [QP_W:0]     set_queue,
     input  wire [`CDE_RQ_POST_W-1:0] set_data,
-    input  wire [NUM_QP-1:0] qp_live,
-    input  wire [NUM_QP-1:0] qp_open,        // takes receive posts
+    output wire [QP_W-1:0]   look_qp,        // in the next cycle: whether it
+    input  wire              look_live,      // exists and is not being destroyed
+    input  wire              look_open,      // takes receive posts
     input  wire [NUM_SRQ-1:0] srq_live,
 
     output wire [95:0]       keys,
@@ -104,8 +104,11 @@ module cde_rpost #(
     localparam BYTES2 = `CDE_BUFFER_SLOT(2) + `CDE_SEGMENT_LENGTH_LSB;
     localparam DEEP = SRQ_LOG2 > RQ_LOG2 ? SRQ_LOG2 : RQ_LOG2;
 
-    assign op_ready = !init;
-    assign post_ready = !op_valid && !rq_hold && !init;
+    reg walks;                               // memories are cleared, or were in the cycle before
+    initial walks = 1'b1;
+    always @(posedge clk) walks <= init || rst;
+    assign op_ready = !walks;
+    assign post_ready = !op_valid && !rq_hold && !walks;
 
     // ---------------------------------------------------------------- stage A: whose settings, which regions
     wire [15:0]      a_number = post_kind == 2'd3 ? post_word[`CDE_SRQ_DB_SRQ_LSB +: 16] :
@@ -130,8 +133,7 @@ module cde_rpost #(
     reg                b_post, s_post, t_post, r_post, c_post, b_op, s_op, t_op, r_op, c_op;
     reg [1:0]          b_kind, s_kind, t_kind, r_kind, c_kind, b_code, s_code, t_code, r_code, c_code;
     reg [QP_W:0]       b_queue, s_queue, t_queue, r_queue, c_queue;
-    reg [NUM_QP-1:0]   c_qp;                                            // one bit of an own queue
-    reg [NUM_SRQ-1:0]  c_srq;                                           // of a shared one
+    reg [NUM_SRQ-1:0]  c_srq;                                           // one bit of a shared one
     reg                b_far, s_far, t_far, r_far, b_reserved, s_reserved, t_reserved, r_reserved;
     reg                b_many, s_many, t_many, r_many;
     reg [PAGE_W-1:0]   b_page, s_page, t_page, r_page;
@@ -148,7 +150,6 @@ module cde_rpost #(
         {b_kind, s_kind, t_kind, r_kind, c_kind} <= {post_kind, b_kind, s_kind, t_kind, r_kind};
         {b_code, s_code, t_code, r_code, c_code} <= {op_code, b_code, s_code, t_code, r_code};
         {b_queue, s_queue, t_queue, r_queue, c_queue} <= {a_queue, b_queue, s_queue, t_queue, r_queue};
-        c_qp <= r_queue[QP_W] ? {NUM_QP{1'b0}} : {{(NUM_QP-1){1'b0}}, 1'b1} << r_queue[QP_W-1:0];
         c_srq <= r_queue[QP_W] ? {{(NUM_SRQ-1){1'b0}}, 1'b1} << r_queue[SRQ_W-1:0] : {NUM_SRQ{1'b0}};
         {b_far, s_far, t_far, r_far} <= {a_number >> (a_shared ? SRQ_W : QP_W) != 16'd0, b_far, s_far, t_far};
         {b_reserved, s_reserved, t_reserved, r_reserved} <= {a_reserved, b_reserved, s_reserved, t_reserved};
@@ -178,6 +179,7 @@ module cde_rpost #(
         .rdata(b_set)
     );
 
+    assign look_qp = r_queue[QP_W-1:0];
     assign rq_valid = b_post && b_kind == 2'd1;
     assign rq_cq = b_set[`CDE_RQ_POST_CQ +: CQ_W];
     assign rq_count = b_set[`CDE_RQ_POST_TWO] ? 2'd2 : 2'd1;
@@ -224,7 +226,7 @@ module cde_rpost #(
     reg  [7:0]       c_first, c_flaw_why;
     reg  [23:0]      c_bad_why;
     reg  [2:0]       c_bad;
-    reg              c_stray, c_flaw, c_near, elsewhere;
+    reg              c_stray, c_flaw, c_near, c_own, elsewhere;         // own: a post on its own queue, near
     wire             c_faulty = c_flaw || c_bad != 3'd0;
     wire [7:0]       c_why = c_flaw ? c_flaw_why : c_bad[0] ? c_bad_why[7:0] : c_bad[1] ? c_bad_why[15:8] :
                              c_bad[2] ? c_bad_why[23:16] : 8'h00;
@@ -254,6 +256,7 @@ module cde_rpost #(
         c_flaw_why <= r_reserved ? `CDE_CAUSE_RESERVED_BITS : `CDE_CAUSE_TOO_MANY_SEGMENTS;
         c_bad_why <= r_why;
         c_near <= !r_far && r_set_page == r_page;
+        c_own <= r_post && r_kind == 2'd1 && !r_far && r_set_page == r_page && !r_set[`CDE_RQ_POST_SHARED] && !rst;
         elsewhere <= r_set[`CDE_RQ_POST_SHARED];
     end
 
@@ -263,8 +266,8 @@ module cde_rpost #(
     wire [IDX_W-1:0] size = st[ST_SIZE +: IDX_W];
     wire [IDX_W-1:0] reaped = st[ST_REAPED +: IDX_W];
     wire [IDX_W-1:0] tail_old = st[ST_TAIL +: IDX_W];
-    wire             live = |(qp_live & c_qp) || |(srq_live & c_srq);
-    wire             takes = shared || (|(qp_open & c_qp) && !elsewhere);
+    wire             live = shared ? |(srq_live & c_srq) : look_live;
+    wire             takes = shared || (look_open && !elsewhere);
     wire             mine = c_near && live;
     wire             reap = c_post && c_kind == 2'd3;
     wire             post = c_post && c_kind != 2'd3;
@@ -281,7 +284,8 @@ module cde_rpost #(
     endfunction
 
     wire [DEEP:0]    base = shared ? reaped[DEEP:0] : c_done[DEEP:0], tip = tail_old[DEEP:0], depth = size[DEEP:0];
-    wire             fits = shared ? !is_full(reaped[DEEP:0], tip, depth) : !is_full(c_done[DEEP:0], tip, depth);
+    wire             fits_own = !is_full(c_done[DEEP:0], tip, depth);
+    wire             fits = shared ? !is_full(reaped[DEEP:0], tip, depth) : fits_own;
 
     // A new size, less what the queue holds: three to a sum and carries, then one addition.
     wire [DEEP:0]    want = c_value[DEEP:0], sum = want ^ ~tip ^ base;
@@ -294,9 +298,10 @@ module cde_rpost #(
     wire             legal = c_value == reaped || (!onward[IDX_W-1] && !short[IDX_W-1]);
     wire             unused = &{1'b0, carry[DEEP], spare[DEEP:0], onward[IDX_W-2:0], short[IDX_W-2:0]};
     wire             no_fault = mine && !removed && !c_faulty && takes && fits;
-    wire             accept = post && no_fault && (shared || (gr_room && !gr_dead));
+    wire             accept = shared ? post && no_fault : gr_take && gr_room && !gr_dead;
 
-    assign gr_take = post && no_fault && !shared;
+    // One that takes receive posts is live.
+    assign gr_take = c_own && !removed && !c_faulty && look_open && fits_own;
 
     reg [7:0] cause;
 
@@ -351,8 +356,8 @@ module cde_rpost #(
         post_res_cause <= cause;
         opr_valid <= c_op && !rst;
         opr_ok <= !resize || resizes;
-        opr_indices[`CDE_RQ_TAIL +: IDX_W] <= st_next[ST_TAIL +: IDX_W];
-        opr_indices[`CDE_RQ_REAPED +: IDX_W] <= st_next[ST_REAPED +: IDX_W];
+        opr_indices[`CDE_RQ_TAIL +: IDX_W] <= start ? freed : tail_old;
+        opr_indices[`CDE_RQ_REAPED +: IDX_W] <= start ? freed : reaped;
         opr_indices[`CDE_RQ_FREED +: IDX_W] <= freed;
         opr_indices[`CDE_RQ_SIZE +: IDX_W] <= st_next[ST_SIZE +: IDX_W];
         trace_valid <= ((post && mine) || reaps || start || resizes) && !rst;

@@ -105,10 +105,10 @@ module cde_srq_ctrl #(
     wire [IDX_W-1:0] head = line[`CDE_SRQ_LINE_HEAD +: IDX_W];
     wire [IDX_W-1:0] outstanding = tail - reaped, available = tail - head;
     wire [15:0]    mark = line[`CDE_SRQ_LINE_MARK +: 16];
-    wire           far = arg0 >= NUM_SRQ;
+    // What the arguments alone say, a cycle after them: they stay while a command is carried out.
+    reg            far, sized, owned, reserved;
     wire           exists = srq_live[srq];
     wire [31:0]    new_size = {16'd0, new_value};
-    wire           reserved = (c_resize || c_mark) && (arg1 & `CDE_SRQ_VALUE_RESERVED) != 32'd0;
     reg  [7:0]     found, verdict;           // verdict: a cycle after what it is of
 
     function [15:0] index16;
@@ -124,15 +124,21 @@ module cde_srq_ctrl #(
         else if (far) found = `CDE_RES_BAD_OBJECT;
         else if (!c_create && !exists) found = `CDE_RES_NO_OBJECT;
         else if (c_create && exists) found = `CDE_RES_EXISTS;
-        else if ((c_create || c_resize) && (new_size == 32'd0 || new_size > SLOTS)) found = `CDE_RES_BAD_SIZE;
+        else if ((c_create || c_resize) && !sized) found = `CDE_RES_BAD_SIZE;
         else if (c_mark && new_value > index16(size)) found = `CDE_RES_BAD_SIZE;
-        else if (c_create && {16'd0, new_page} >= NUM_PAGES) found = `CDE_RES_BAD_PAGE;
+        else if (c_create && !owned) found = `CDE_RES_BAD_PAGE;
         else if (c_resize && new_value < mark) found = `CDE_RES_TOO_SMALL;
         else if (c_destroy && uses != {(QP_W + 1){1'b0}}) found = `CDE_RES_IN_USE;
         else if (c_destroy && ev_waits[srq]) found = `CDE_RES_BUSY;
         else found = `CDE_RES_OK;
     end
-    always @(posedge clk) verdict <= found;
+    always @(posedge clk) begin
+        far <= arg0 >= NUM_SRQ;
+        sized <= new_size != 32'd0 && new_size <= SLOTS;
+        owned <= {16'd0, new_page} < NUM_PAGES;
+        reserved <= (c_resize || c_mark) && (arg1 & `CDE_SRQ_VALUE_RESERVED) != 32'd0;
+        verdict <= found;
+    end
 
     wire looks = state == LOOK || state == PEEK;
     wire acts_post = c_create || c_resize;

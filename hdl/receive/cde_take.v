@@ -131,16 +131,18 @@ module cde_take #(
 
     // ---------------------------------------------------------------- stage A: a request, a flush, or a control step
     reg  [OUT_LOG2:0] owed;                  // answers that the transport has not taken: each has a place in out_fifo
-    wire              room = !owed[OUT_LOG2] && !init;
+    reg               walks;                 // memories are cleared, or were in the cycle before
+    initial walks = 1'b1;
+    always @(posedge clk) walks <= init || rst;
+    wire              room = !owed[OUT_LOG2] && !walks;
     reg               flush_next;            // a request went before: the flush is next; a flush needs no room
-    wire              free = !op_valid && !rq_hold && !init;
+    wire              free = !op_valid && !rq_hold && !walks;
     wire              offered = s_axis_rreq_tvalid && room && !hold;
     wire              flushes = free && flush_valid && self_room && (!offered || flush_next);
     wire              takes_request = s_axis_rreq_tvalid && s_axis_rreq_tready;
     wire              answered = m_axis_scatter_tvalid && m_axis_scatter_tready;
 
-    assign {op_ready, flush_take} = {!init, flushes};
-    assign s_axis_rreq_tready = free && room && !flushes && !hold;
+    assign {op_ready, flush_take, s_axis_rreq_tready} = {!walks, flushes, free && room && !flushes && !hold};
 
     wire [15:0]     a_name = s_axis_rreq_tdata[`CDE_RREQ_QP_LSB +: 16];
     wire [QP_W-1:0] a_qp = flushes ? flush_qp : a_name[QP_W-1:0];
@@ -151,8 +153,7 @@ module cde_take #(
     reg              b_req, s_req, t_req, r_req, c_req, d_req, e_req, f_req, g_req;
     reg              b_flush, s_flush, t_flush, r_flush, c_flush, d_flush, e_flush, f_flush, g_flush;
     reg              b_op, s_op, t_op, r_op, c_op;
-    reg [1:0]        b_code, s_code, t_code, r_code, c_code;
-    reg [15:0]       b_mark, s_mark, t_mark, r_mark, c_mark;
+    reg [1:0]        b_code, s_code, t_code, r_code, c_code; reg [15:0] b_mark, s_mark, t_mark, r_mark, c_mark;
     reg [QP_W-1:0]   b_qp, s_qp, t_qp, r_qp, c_qp, d_qp, e_qp, f_qp, g_qp;
     reg [NUM_QP-1:0] c_asks, c_looks;         // one bit of the QP: of a request that is well-formed, of a flush
     reg [15:0]       b_name, s_name, t_name, r_name, c_name, d_name, e_name, f_name, g_name; // QP field of the request
@@ -161,8 +162,7 @@ module cde_take #(
     reg [MSG_W-1:0]  b_msg, s_msg, t_msg, r_msg, c_msg, d_msg, e_msg, f_msg, g_msg;
     reg [SRQ_W-1:0]  op_srq_b;
 
-    // Low from power-up, before any clock edge.
-    initial g_req = 1'b0;
+    initial g_req = 1'b0;                    // low from power-up, before any clock edge
     always @(posedge clk) begin
         if (takes_request || flushes) flush_next <= takes_request;
         if (takes_request && !answered) owed <= owed + 1'b1;
