@@ -173,7 +173,7 @@ class ReapTest(EngineTest):
 class EveryWatermarkTest(EngineTest):
     """SRQ-09: the event of each SRQ waits for the interrupt port: the query of this one says so,
     its watermark can not be set, and it can not be destroyed; all others can. SRQ-16: one that has
-    not fired can be changed.
+    not fired can be changed, and stays with 0.
     """
 
     allow = ("no_posts", "no_receives", "no_completions", "no_doorbells")
@@ -204,12 +204,13 @@ class EveryWatermarkTest(EngineTest):
         self.harness.hold(Channel.IRQ, False)
         for srq in srqs:
             await srq.wait_events(2)
-        # A watermark that has not fired is changed.
+        # A watermark that has not fired is changed; 0 leaves it, armed.
         for _ in range(3):
             assert (await srqs[0].post_recv()).cause == Cause.NONE
-        for mark in (1, 2):
+        for mark in (1, 2, 0):
             await srqs[0].set_lw(mark)
-        assert (await srqs[0].status()).armed
+        status = await srqs[0].status()
+        assert (status.armed, status.watermark) == (True, 2)
         await self.waiting(srqs, set())
         for srq in srqs:
             await srq.free()
