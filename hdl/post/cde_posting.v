@@ -126,7 +126,7 @@ module cde_posting #(
     output wire [15:0]       pe_cause,
     output wire [31:0]       pe_object,
     output wire [31:0]       pe_index,
-    output wire [11:0]       pe_step,
+    output reg  [11:0]       pe_step,        // a cycle after what it counts
 
     output wire [1:0]        trace_valid,
     output wire [511:0]      trace_data
@@ -276,9 +276,8 @@ module cde_posting #(
     );
 
     assign pe_index[15:0] = 16'd0;
-    assign pe_step = {1'b0, {1'b0, pe_valid[1]} + {1'b0, pe_valid[0]}, 2'd0, rep_we, 2'd0, m_axis_work_tvalid &&
-        m_axis_work_tready,
-                      2'd0, acc_valid};
+    always @(posedge clk) pe_step <= {12{!rst}} & {1'b0, {1'b0, pe_valid[1]} + {1'b0, pe_valid[0]}, 2'd0, rep_we, 2'd0,
+        m_axis_work_tvalid && m_axis_work_tready, 2'd0, acc_valid};
 
 endmodule
 

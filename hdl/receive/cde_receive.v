@@ -141,7 +141,7 @@ module cde_receive #(
     output wire [23:0]       pe_cause,
     output wire [47:0]       pe_object,
     output wire [47:0]       pe_index,
-    output wire [9:0]        pr_step,
+    output reg  [9:0]        pr_step,        // a cycle after what it counts
     output wire [2:0]        trace_valid,
     output wire [767:0]      trace_data
 );
@@ -392,8 +392,8 @@ module cde_receive #(
         .irq_vector(irq_vector)
     );
 
-    assign pr_step = {1'b0, rdone_count, take_count[2] && pe_valid[1], take_count[2] ^ pe_valid[1], 1'b0, take_count[1],
-                      1'b0, take_count[0], 1'b0, buf_we};
+    always @(posedge clk) pr_step <= {10{!rst}} & {1'b0, rdone_count, take_count[2] && pe_valid[1],
+        take_count[2] ^ pe_valid[1], 1'b0, take_count[1], 1'b0, take_count[0], 1'b0, buf_we};
 
 endmodule
 

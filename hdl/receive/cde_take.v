@@ -8,7 +8,7 @@
 //          CQ and its credits, for QPs that use an SRQ; settings; tails; reported counts; buffers; taken counts
 //          (taken_*), records of what is in flight (rec_*), length errors (long_*), watermark events (ev_*), error
 //          report, counter steps, trace lane 5.
-// Latency: request taken in cycle t, decided in t+5, peer_valid in t+7, record written and answer valid in t+9.
+// Latency: request taken in cycle t, decided in t+5, ev_valid in t+6, peer_valid in t+7, record and answer in t+9.
 //          Throughput: one per cycle, any QPs.
 `default_nettype none
 `include "cde_defs.vh"
@@ -60,7 +60,7 @@ module cde_take #(
     input  wire [SRQ_W-1:0]  op_srq,
     input  wire [15:0]       op_mark,
     output reg               opr_valid, opr_busy,
-    output reg  [`CDE_SRQ_LINE_W-1:0] opr_state,
+    output reg  [`CDE_SRQ_LINE_W-1:0] opr_state,     // {armed, mark, head}
 
     output wire              rq_valid,
     input  wire              rq_hold,
@@ -109,9 +109,9 @@ module cde_take #(
     output wire              fail_valid,     // too long, or a bad token: the connection ends
     output wire [QP_W-1:0]   fail_qp,
     output wire              bad_token,
-    output wire              ev_valid,
-    output wire [SRQ_W-1:0]  ev_srq,
-    input  wire [NUM_SRQ-1:0] ev_waits,
+    output reg               ev_valid,
+    output reg  [SRQ_W-1:0]  ev_srq,
+    input  wire [NUM_SRQ-1:0] ev_waits,      // a cycle after ev_valid
 
     output wire              err_valid,
     output wire [15:0]       err_qp,
@@ -258,8 +258,10 @@ module cde_take #(
     wire             may = up && !removed, able = ready && credit && !removed;
     wire             take = up && able;
     wire             drop = closed && ready && (flushed || none);
-    wire             marks = c_op && c_code == TK_MARK && c_mark != 16'd0 && !ev_waits[c_srq];
-    wire             clears = c_op && c_code == TK_CLEAR;
+    // The event of the step before does not wait yet: it is on its way.
+    wire             asked = c_op && c_code == TK_MARK && c_mark != 16'd0;
+    wire             waits = ev_waits[c_srq] || (ev_valid && ev_srq == c_srq);
+    wire             marks = asked && !waits, clears = c_op && c_code == TK_CLEAR;
     wire [15:0]      mark_next = clears ? 16'd0 : marks ? c_mark : mark;
     // Fewer are left in the shared queue than its mark, which is no more than its slots: tail - head - mark < 0, and 1
     // less where one is taken now, so there is one. First the three to a sum and carries, then one addition.
@@ -269,15 +271,15 @@ module cde_take #(
     wire [SRQ_LOG2+1:0] left = {sum, 1'b1} + {carry[SRQ_LOG2-1:0], c_op, 1'b1};
     wire             low = left[SRQ_LOG2+1];
     wire             event_now = ((take && c_shared && armed) || marks) && low;
+    wire             op_armed = (armed || marks) && !(marks && low) && !clears;      // if nothing is taken
 
     assign gr_take = may && ready && c_shared;
     assign taken_we = take || drop;
     assign taken_total = taken + ONE;
     assign line_next[`CDE_SRQ_LINE_HEAD +: IDX_W] = take && c_shared ? head + ONE : head;
     assign line_next[`CDE_SRQ_LINE_MARK +: 16] = mark_next;
-    assign line_next[`CDE_SRQ_LINE_ARMED] = (armed || marks) && !event_now && !clears;
-    assign {ev_valid, ev_srq, flush_again_qp, taken_qp} = {event_now, c_srq, c_qp, c_qp};
-    assign flush_again = drop && tail[RQ_LOG2:0] != taken_total[RQ_LOG2:0];
+    assign line_next[`CDE_SRQ_LINE_ARMED] = op_armed && !(take && c_shared && low);
+    assign {flush_again_qp, taken_qp, flush_again} = {c_qp, c_qp, drop && tail[RQ_LOG2:0] != taken_total[RQ_LOG2:0]};
     assign err_valid = c_req && !known;
     assign err_qp = c_name;
     assign count = {c_req && !may, may && !take, take};
@@ -317,15 +319,13 @@ module cde_take #(
 
     wire        denied = g_judged && !peer_good, allowed = g_take && !denied;
     assign bad_token = g_take && !past2 && denied;
-    assign peer_counts = !past2;
     wire        fits = allowed && !past2, too_long = g_take && past2;
     wire [3:0]  code = g_refused ? `CDE_SCATTER_REFUSED : !g_take ? `CDE_SCATTER_NOT_READY :
                        past2 ? `CDE_SCATTER_LENGTH_ERROR : bad_token ? `CDE_SCATTER_BAD_TOKEN : `CDE_SCATTER_SCATTER;
-    wire [31:0] user;
+    wire [31:0] user; wire [OUT_LOG2+1:0] unused_out;
     assign user[`CDE_SCATTER_USER_CODE_LSB +: 8] = {4'd0, code};
     assign user[`CDE_SCATTER_USER_SRQ_LSB +: 8] = {7'd0, g_take && g_shared};
     assign user[`CDE_SCATTER_USER_TAG_LSB +: 16] = g_take ? {{(16-IDX_W){1'b0}}, g_tag} : 16'd0;
-    wire [OUT_LOG2+1:0] unused_out;
 
     cde_fifo #(.W(432), .DEPTH_LOG2(OUT_LOG2), .BYPASS(1'b1)) out_fifo (
         .clk(clk), .rst(rst), .push_valid(g_req), .push_ready(unused_out[0]),
@@ -334,8 +334,7 @@ module cde_take #(
         .pop_data({m_axis_scatter_tuser, m_axis_scatter_tdest, m_axis_scatter_tdata}), .level(unused_out[OUT_LOG2+1:1])
     );
 
-    assign rec_we = (g_req && g_take) || g_flush;
-    assign rec_slot = {g_qp, g_tag[RX_LOG2-1:0]};
+    assign {rec_we, rec_slot} = {(g_req && g_take) || g_flush, g_qp, g_tag[RX_LOG2-1:0]};
     assign rec_data[`CDE_TAKEN_BYTES +: 32] = g_msg[MSG_LENGTH +: 32];
     assign rec_data[`CDE_TAKEN_TOKEN +: 32] = g_msg[MSG_TOKEN +: 32];
     assign rec_data[`CDE_TAKEN_SHARED] = g_shared;
@@ -345,7 +344,7 @@ module cde_take #(
     assign {rec_data[`CDE_TAKEN_TOO_LONG], rec_data[`CDE_TAKEN_FLUSH]} = {too_long, g_flush};
     assign rec_data[`CDE_TAKEN_BAD_TOKEN] = bad_token;
     assign rec_data[`CDE_TAKEN_WINDOW +: 64] = g_context;
-    assign rec_total = g_tag + ONE;
+    assign {peer_counts, rec_total} = {!past2, g_tag + ONE};
     assign {self_valid, self_qp, self_tag, fail_qp} = {g_flush, g_qp, g_tag, g_qp};
     assign fail_valid = g_req && (too_long || bad_token);
 
@@ -374,8 +373,9 @@ module cde_take #(
         if (fresh) flushing[fresh_qp] <= 1'b0;
         flushed <= (flushing[r_qp] || (drop && c_qp == r_qp)) && !(fresh && fresh_qp == r_qp);
         opr_valid <= c_op && !rst;
-        opr_busy <= c_code == TK_MARK && c_mark != 16'd0 && ev_waits[c_srq];
-        opr_state <= line_next;
+        opr_busy <= asked && waits;
+        opr_state <= {op_armed, mark_next, head};
+        {ev_valid, ev_srq} <= {event_now && !rst, c_srq};
         trace_valid <= (may || drop || marks) && !rst;
         trace_data <= 256'd0;
         trace_data[`CDE_TRACE_OP_LSB +: 8] <= c_op ? `CDE_TRC_WATERMARK : `CDE_TRC_TAKE;

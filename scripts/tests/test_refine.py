@@ -12,7 +12,7 @@ import pytest
 
 from scripts.synth.flow import Way, declared, worst
 from scripts.synth.placed import Placed, Tiles
-from scripts.synth.refine import refine, repair
+from scripts.synth.refine import Refiner, refine, repair
 from scripts.synth.sta import Timing
 from tb.runner.common import ROOT
 
@@ -79,6 +79,62 @@ def test_cells_of_a_late_way_come_together_and_others_stay(tmp_path: Path) -> No
     assert lut[:2] == pair[:2] and lut[2].replace("K", "FF") == pair[2]
     assert len(set(found.values())) == len(found)
     assert all(found[f"f{x}_{y}"] == (x, y, "SLICED.FF1") for x, y in _TILES)
+
+
+def refiner(folder: Path, cells: dict[str, Any]) -> Refiner:
+    """With room for logic everywhere, and all ways late."""
+    places = {
+        f"l{x}_{y}": cell("COMB", f"X{x}/Y{y}/SLICED.K1", A=5000)
+        for x in range(10, 45)
+        for y in range(10, 45)
+    }
+    cells = places | cells
+    found = Refiner(write(folder, cells), delays(folder, cells), 1)
+    found.t.backward(1.0)
+    return found
+
+
+def test_cells_that_hold_each_other_move_together(tmp_path: Path) -> None:
+    cells = {
+        "from": cell("FF", "X10/Y10/SLICEA.FF0", CLK=1, Q=2),
+        "first": cell("COMB", "X40/Y40/SLICEA.K0", A=2, F=3),
+        "second": cell("COMB", "X41/Y40/SLICEA.K0", A=3, F=4),
+        "to": cell("FF", "X13/Y10/SLICEA.FF0", CLK=1, M=4),
+    }
+    moving = refiner(tmp_path, cells)
+    number, where = moving.d.number, moving.d.where
+    before = moving.t.forward()
+    moving._shift(moving._unit(number["first"]))
+    assert moving.t.forward() < before - 1.0
+    assert where(number["second"])[1] == where(number["first"])[1] + 1 < 41
+    assert where(number["second"])[2] == where(number["first"])[2] < 40
+    assert [where(number[name])[1:3] for name in ("from", "to")] == [(10, 10), (13, 10)]
+
+
+@pytest.mark.parametrize(("aside", "mode"), [(True, ""), (False, "CCU2")])
+def test_others_step_aside_if_they_can(tmp_path: Path, aside: bool, mode: str) -> None:
+    full = [f"SLICE{name}.K{lane}" for name in "ABCD" for lane in "01"]
+    cells = {
+        f"l12_10_{place}": cell("COMB", f"X12/Y10/{place}", A=6000, mode=mode) for place in full
+    } | {
+        "l12_10": cell("COMB", "X40/Y41/SLICED.K0", A=5000),
+        "from": cell("FF", "X10/Y10/SLICEA.FF0", CLK=1, Q=2),
+        "lut": cell("COMB", "X40/Y40/SLICEA.K0", A=2, F=3),
+        "to": cell("FF", "X13/Y10/SLICEA.FF0", CLK=1, M=3),
+    }
+    moving = refiner(tmp_path, cells)
+    d = moving.d
+    was = [d.where(k) for k in range(len(d.names))]
+    lut = d.number["lut"]
+    assert moving._push(moving._unit(lut), 12, 10) is aside
+    now = [d.where(k) for k in range(len(d.names))]
+    assert len({put[1:] for put in now}) == len(now)
+    moved = [k for k in range(len(d.names)) if now[k] != was[k]]
+    assert len(moved) == 2 * aside
+    if aside:
+        assert d.where(lut)[1:3] == (12, 10) and lut in moved
+        (other,) = set(moved) - {lut}
+        assert d.names[other].startswith("l12_10_") and d.where(other)[1:3] != (12, 10)
 
 
 def test_repair_takes_the_routes_of_detours_away(tmp_path: Path) -> None:

@@ -222,6 +222,38 @@ class EveryWatermarkTest(EngineTest):
 
 
 @pyuvm.test()
+class MarkBehindEventTest(EngineTest):
+    """SRQ-09, SRQ-16: a watermark that is set in any cycle around the one in which the event before
+    it comes is set ahead of that event, or refused because the event waits; no event is lost.
+    """
+
+    allow = ("no_posts", "no_doorbells")
+
+    async def scenario(self) -> None:
+        srq, (qp,) = await self.shared(1)
+        found = []
+        for n, ahead in enumerate(range(20, 56)):
+            await self.supply(srq, 1)
+            await srq.set_lw(1)
+            self.harness.hold(Channel.IRQ)
+            at = self.harness.cycle + 80
+            task = self.command_at(at - ahead, Cmd.SET_SRQ_WATERMARK, srq.number, 1)
+            await self.answers(self.ask(qp, 1, at=at), TAKEN)
+            found.append((await task).result)
+            self.harness.hold(Channel.IRQ, False)
+            await srq.wait_events(n + 1)
+            self.settle(qp)
+            await self.rest()
+            assert len(srq.events) == n + 1
+            assert len(await qp.recv_cq.wait_results(1)) == 1
+            await qp.recv_cq.update_consumer_index()
+            await srq.reap()
+        late = found.count(Result.BUSY)
+        assert found == [Result.BUSY] * late + [Result.OK] * (len(found) - late)
+        assert 2 <= late <= len(found) - 2, "the watermark was never set on both sides of the event"
+
+
+@pyuvm.test()
 class TurnsWithEqsTest(EngineTest):
     """ISO-04: interrupts of SRQs and of EQs that wait together are sent in turns, whichever of the
     two stands on the port meanwhile.
