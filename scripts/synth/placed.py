@@ -170,10 +170,12 @@ class Tiles:
 
     def room(self, ways: Iterable[list[Put]], x: int, y: int) -> list[Put] | None:
         """The first of these ways to put cells down, from the tile at x, y, that is free and
-        allowed.
+        allowed, all of it where there is logic.
         """
         for way in ways:
             found = [(k, x + dx, y + dy, z) for k, dx, dy, z in way]
+            if not all(px in self.columns and py in self.rows for _, px, py, _ in found):
+                continue
             tiles: dict[tuple[int, int], dict[str, int]] = {}
             for k, px, py, z in found:
                 tile = tiles.setdefault((px, py), dict(self.at.get((px, py), {})))

@@ -22,7 +22,7 @@ from scripts.synth.placed import RAM_PLACES, Placed, Put, Tiles
 from scripts.synth.sta import WIRES, Pin, Timing
 from scripts.synth.unit import Unit
 
-#: Rounds, and the ns by which a way must be later to count e times as much. The first ones look at
+#: The ns by which a way must be later to count e times as much, and rounds. The first ones look at
 #: many ways, and so do not stop where two of them hold each other.
 ROUNDS = ((0.4, 8), (0.25, 8), (0.15, 8))
 REPAIR_ROUNDS = ((0.15, 6),)
@@ -162,7 +162,7 @@ class Refiner:
 
     def _better(self, unit: Unit) -> None:
         """Moves a unit to the best of the places that it tries, if that is better than its own.
-        Where others are better off with it, too, they step aside.
+        Where others are, they step aside if that is better for all of them together.
         """
         if self.d.kinds[unit.cells[0]] == _RAM:
             return self._better_ram(unit)
@@ -200,7 +200,7 @@ class Refiner:
         return None
 
     def _push(self, unit: Unit, x: int, y: int) -> bool:
-        """Moves a unit to a tile where others are, if all are better off together when they have
+        """Moves a unit to a tile where others are, if the sum of their costs is less when they have
         stepped aside.
         """
         d, tiles = self.d, self.tiles
@@ -253,15 +253,13 @@ class Refiner:
         """Free places for a unit, one in each tile near x, y, the nearest first."""
         tiles = self.tiles
         for dx, dy in _AROUND:
-            if (
-                x + dx in tiles.columns
-                and y + dy in tiles.rows
-                and (place := tiles.room(unit.ways, x + dx, y + dy))
-            ):
+            if place := tiles.room(unit.ways, x + dx, y + dy):
                 yield place
 
     def _cluster(self, unit: Unit, most: int, reach: int) -> list[Unit]:
-        """A unit, and those that late wires join to it, none of them longer than ``reach``."""
+        """A unit, and those that late wires join to it, whose ends lie no more than ``reach`` tiles
+        from the first cell of the unit that they leave.
+        """
         d, t = self.d, self.t
         found = {id(unit): unit}
         to_do = [unit]

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,10 @@ from typing import Any
 import pytest
 
 from scripts.synth.flow import Way, declared, worst
-from scripts.synth.placed import Placed, Tiles
+from scripts.synth.placed import Placed, Put, Tiles
 from scripts.synth.refine import Refiner, refine, repair
 from scripts.synth.sta import Timing
+from scripts.synth.unit import Unit
 from tb.runner.common import ROOT
 
 _OUTPUTS = {"F", "OFX", "Q", "FCO"}
@@ -83,15 +85,24 @@ def test_cells_of_a_late_way_come_together_and_others_stay(tmp_path: Path) -> No
 
 def refiner(folder: Path, cells: dict[str, Any]) -> Refiner:
     """With room for logic everywhere, and all ways late."""
-    places = {
+    tiles = {one["attributes"]["NEXTPNR_BEL"].rsplit("/", 1)[0] for one in cells.values()}
+    room = {
         f"l{x}_{y}": cell("COMB", f"X{x}/Y{y}/SLICED.K1", A=5000)
         for x in range(10, 45)
         for y in range(10, 45)
+        if f"X{x}/Y{y}" not in tiles
     }
-    cells = places | cells
+    cells = room | cells
     found = Refiner(write(folder, cells), delays(folder, cells), 1)
     found.t.backward(1.0)
     return found
+
+
+def consistent(moving: Refiner) -> None:
+    """Each cell is in its tile, and nothing else is in any."""
+    d = moving.d
+    there = {(x, y, z): k for (x, y), tile in moving.tiles.at.items() for z, k in tile.items()}
+    assert there == {d.where(k)[1:]: k for k in range(len(d.names))}
 
 
 def test_cells_that_hold_each_other_move_together(tmp_path: Path) -> None:
@@ -105,36 +116,138 @@ def test_cells_that_hold_each_other_move_together(tmp_path: Path) -> None:
     number, where = moving.d.number, moving.d.where
     before = moving.t.forward()
     moving._shift(moving._unit(number["first"]))
+    consistent(moving)
     assert moving.t.forward() < before - 1.0
     assert where(number["second"])[1] == where(number["first"])[1] + 1 < 41
     assert where(number["second"])[2] == where(number["first"])[2] < 40
     assert [where(number[name])[1:3] for name in ("from", "to")] == [(10, 10), (13, 10)]
 
 
-@pytest.mark.parametrize(("aside", "mode"), [(True, ""), (False, "CCU2")])
-def test_others_step_aside_if_they_can(tmp_path: Path, aside: bool, mode: str) -> None:
-    full = [f"SLICE{name}.K{lane}" for name in "ABCD" for lane in "01"]
-    cells = {
-        f"l12_10_{place}": cell("COMB", f"X12/Y10/{place}", A=6000, mode=mode) for place in full
-    } | {
-        "l12_10": cell("COMB", "X40/Y41/SLICED.K0", A=5000),
-        "from": cell("FF", "X10/Y10/SLICEA.FF0", CLK=1, Q=2),
-        "lut": cell("COMB", "X40/Y40/SLICEA.K0", A=2, F=3),
-        "to": cell("FF", "X13/Y10/SLICEA.FF0", CLK=1, M=3),
-    }
-    moving = refiner(tmp_path, cells)
+_FULL = [f"SLICE{name}.K{lane}" for name in "ABCD" for lane in "01"]
+
+
+def taken(x: int, y: int, **nets: int | str) -> dict[str, Any]:
+    """LUTs in all lanes of a tile."""
+    return {f"l{x}_{y}_{place}": cell("COMB", f"X{x}/Y{y}/{place}", **nets) for place in _FULL}
+
+
+def push(moving: Refiner) -> bool:
+    """Whether the LUT went to tile 12, 10; if it did not, everything is where it was."""
     d = moving.d
     was = [d.where(k) for k in range(len(d.names))]
-    lut = d.number["lut"]
-    assert moving._push(moving._unit(lut), 12, 10) is aside
+    done = moving._push(moving._unit(d.number["lut"]), 12, 10)
+    consistent(moving)
     now = [d.where(k) for k in range(len(d.names))]
-    assert len({put[1:] for put in now}) == len(now)
-    moved = [k for k in range(len(d.names)) if now[k] != was[k]]
-    assert len(moved) == 2 * aside
-    if aside:
-        assert d.where(lut)[1:3] == (12, 10) and lut in moved
-        (other,) = set(moved) - {lut}
-        assert d.names[other].startswith("l12_10_") and d.where(other)[1:3] != (12, 10)
+    moved = {d.names[k] for k in range(len(now)) if now[k] != was[k]}
+    assert len(moved) == 2 * done and ("lut" in moved) is done
+    return done
+
+
+def way(x: int, y: int) -> dict[str, Any]:
+    """A late way through a LUT at x, y."""
+    return {
+        "from": cell("FF", "X10/Y10/SLICEA.FF0", CLK=1, Q=2),
+        "lut": cell("COMB", f"X{x}/Y{y}/SLICEA.K0", A=2, F=3),
+        "to": cell("FF", "X13/Y10/SLICEA.FF0", CLK=1, M=3),
+    }
+
+
+def test_others_step_aside_towards_what_they_work_with(tmp_path: Path) -> None:
+    others = {
+        f"l12_10_{place}": cell("COMB", f"X12/Y10/{place}", A=50, F=60 + n)
+        for n, place in enumerate(_FULL)
+    }
+    ends = {f"end{n}": cell("FF", f"X{30 + n}/Y10/SLICEA.FF0", CLK=1, M=60 + n) for n in range(8)}
+    start = {"start": cell("FF", "X28/Y10/SLICEA.FF0", CLK=1, Q=50)}
+    moving = refiner(tmp_path, way(40, 40) | others | ends | start)
+    assert push(moving)
+    number, where = moving.d.number, moving.d.where
+    assert where(number["lut"])[1:3] == (12, 10)
+    (aside,) = (name for name in others if where(number[name])[1:3] != (12, 10))
+    assert where(number[aside])[1] == 16
+
+
+def test_what_cannot_move_does_not_step_aside(tmp_path: Path) -> None:
+    assert not push(refiner(tmp_path, way(40, 40) | taken(12, 10, A=6000, mode="DPRAM")))
+
+
+def full(columns: range, rows: range) -> dict[str, Any]:
+    return {name: one for x in columns for y in rows for name, one in taken(x, y, A=6000).items()}
+
+
+def test_nobody_steps_aside_if_there_is_no_place(tmp_path: Path) -> None:
+    assert not push(refiner(tmp_path, full(range(8, 17), range(6, 15)) | way(40, 40)))
+
+
+def test_nobody_steps_aside_for_a_worse_place(tmp_path: Path) -> None:
+    assert not push(refiner(tmp_path, way(11, 10) | taken(12, 10, A=6000)))
+
+
+def test_cells_do_not_move_where_they_are_worse_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moving = refiner(tmp_path, way(25, 10))
+    was = [moving.d.where(k) for k in range(len(moving.d.names))]
+    calls = []
+    real = moving._free
+
+    def far(unit: Unit, x: int, y: int) -> Iterator[list[Put]]:
+        calls.append((x, y))
+        return real(unit, 42, 42)
+
+    monkeypatch.setattr(moving, "_free", far)
+    moving._shift(moving._unit(moving.d.number["lut"]))
+    consistent(moving)
+    assert calls and [moving.d.where(k) for k in range(len(was))] == was
+
+
+def test_a_run_keeps_the_best_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    moving = refiner(tmp_path, way(40, 40))
+    lut = moving.d.number["lut"]
+    goes = iter([(12, 11), (44, 44), (30, 30), (43, 43)])
+
+    def go(self: Refiner, unit: Unit) -> None:
+        if unit.cells == [lut]:
+            self.tiles.lift([lut])
+            self.d.put([(lut, *next(goes), "SLICEA.K0")])
+            self.tiles.drop([lut])
+
+    monkeypatch.setattr(Refiner, "_better", go)
+    monkeypatch.setattr(Refiner, "_shift", lambda *_: None)
+    periods = list(moving.run(((0.15, 2), (0.15, 2))))
+    consistent(moving)
+    assert moving.d.where(lut)[1:3] == (12, 11)
+    assert moving.t.forward() == pytest.approx(min(periods)) and len(set(periods)) == 4
+
+
+@pytest.mark.parametrize("name", ["_push", "_shift"])
+def test_a_run_pushes_and_shifts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    calls = []
+    real = getattr(Refiner, name)
+
+    def seen(*words: Any) -> Any:
+        calls.append(words)
+        return real(*words)
+
+    monkeypatch.setattr(Refiner, name, seen)
+    moving = refiner(tmp_path, full(range(10, 15), range(10, 18)) | way(40, 40))
+    list(moving.run(((0.4, 2),)))
+    consistent(moving)
+    assert calls
+
+
+def test_a_chain_stays_where_there_is_logic(tmp_path: Path) -> None:
+    chain = {
+        f"c{n}": cell("COMB", f"X{20 + n}/Y20/SLICEA.K0", mode="CCU2", FCI=70 + n, FCO=71 + n)
+        for n in range(3)
+    }
+    moving = refiner(tmp_path, way(40, 40) | chain)
+    unit = moving._unit(moving.d.number["c0"])
+    assert len(unit.cells) == 3
+    places = [place for x in range(38, 45) for place in moving._free(unit, x, 20)]
+    assert places and all(x in range(10, 45) for place in places for _, x, _, _ in place)
 
 
 def test_repair_takes_the_routes_of_detours_away(tmp_path: Path) -> None:
