@@ -53,21 +53,24 @@ wire p_unreserved = \dut.cq_i.p_side [1], q_unreserved = \dut.cq_i.q_side [1];
     \dut.credit_i.g_two.port2_i.s_valid , \dut.credit_i.g_two.port2_i.r_valid , \dut.credit_i.g_two.port2_i.c_valid ,
     \dut.credit_i.g_two.port2_i.b_clear , \dut.credit_i.g_two.port2_i.s_clear , \dut.credit_i.g_two.port2_i.r_clear ,
     \dut.credit_i.g_two.port2_i.c_clear , \dut.credit_i.port_i.behind ,
-    \dut.credit_i.port_i.many , \dut.credit_i.port_i.granted_we , \dut.credit_i.port_i.limited ,
+    \dut.credit_i.port_i.many , \dut.credit_i.port_i.granted_we , \dut.credit_i.port_i.f_limited ,
     \dut.credit_i.port_i.open , \dut.credit_i.g_two.port2_i.behind ,
-    \dut.credit_i.g_two.port2_i.many , \dut.credit_i.g_two.port2_i.granted_we , \dut.credit_i.g_two.port2_i.limited ,
+    \dut.credit_i.g_two.port2_i.many , \dut.credit_i.g_two.port2_i.granted_we , \dut.credit_i.g_two.port2_i.f_limited ,
     \dut.credit_i.g_two.port2_i.open , \dut.cq_i.r_cpl , \dut.cq_i.c_cpl , \dut.cq_i.r_op , \dut.cq_i.c_op ,
     \dut.credit_i.port_i.same , \dut.credit_i.port_i.same_other , \dut.credit_i.g_two.port2_i.same ,
-    \dut.credit_i.g_two.port2_i.same_other , \dut.cq_i.slot_i.s_step , \dut.credit_i.pair ,
+    \dut.credit_i.g_two.port2_i.same_other , \dut.cq_i.slot_i.s_step ,
+    \dut.credit_i.port_i.few , \dut.credit_i.g_two.port2_i.few ,
     \dut.cq_i.r_unreserved , \dut.cq_i.c_unreserved ;
 (* hierconn *) wire [1:0] \dut.credit_i.port_i.b_count , \dut.credit_i.port_i.s_count , \dut.credit_i.port_i.r_count ,
-    \dut.credit_i.port_i.c_count , \dut.credit_i.port_i.own , \dut.credit_i.port_i.other ,
+    \dut.credit_i.port_i.c_count , \dut.credit_i.port_i.f_own , \dut.credit_i.port_i.f_other ,
     \dut.credit_i.g_two.port2_i.b_count ,
     \dut.credit_i.g_two.port2_i.s_count , \dut.credit_i.g_two.port2_i.r_count , \dut.credit_i.g_two.port2_i.c_count ,
-    \dut.credit_i.g_two.port2_i.own , \dut.credit_i.g_two.port2_i.other ;
+    \dut.credit_i.g_two.port2_i.f_own , \dut.credit_i.g_two.port2_i.f_other , \dut.credit_i.g_two.port2_i.f_first ;
+(* hierconn *) wire [5:0] \dut.credit_i.port_i.f_taken , \dut.credit_i.g_two.port2_i.f_taken ;
+(* hierconn *) wire [7:0] \dut.credit_i.port_i.fit , \dut.credit_i.g_two.port2_i.fit ;
 (* hierconn *) wire [7:0] \dut.cq_i.r_code , \dut.cq_i.c_code ;
-(* hierconn *) wire [IDX_W-1:0] \dut.credit_i.port_i.total , \dut.credit_i.port_i.space ,
-    \dut.credit_i.port_i.granted_total , \dut.credit_i.g_two.port2_i.total , \dut.credit_i.g_two.port2_i.space ,
+(* hierconn *) wire [IDX_W-1:0] \dut.credit_i.port_i.total , \dut.credit_i.port_i.f_space ,
+    \dut.credit_i.port_i.granted_total , \dut.credit_i.g_two.port2_i.total , \dut.credit_i.g_two.port2_i.f_space ,
     \dut.credit_i.g_two.port2_i.granted_total , \dut.cq_i.granted , \dut.cq_i.cons ,
     \dut.cq_i.slot_i.s_alloc_next , \dut.cq_i.slot_i.s_used_next ;
 (* hierconn *) wire [IDX_W-1:0] \dut.cq_i.credits_i.left ;
@@ -82,8 +85,22 @@ wire             w1 = \dut.credit_i.port_i.granted_we && \dut.credit_i.port_i.gr
 wire             w2 = \dut.credit_i.g_two.port2_i.granted_we && \dut.credit_i.g_two.port2_i.granted_cq == cq;
 wire [IDX_W-1:0] total1 = w1 ? \dut.credit_i.port_i.granted_total : word1, total2 = w2 ?
                           \dut.credit_i.g_two.port2_i.granted_total : word2;
-wire [2:0]       took1 = \dut.credit_i.port_i.own + \dut.credit_i.port_i.other ;
-wire [2:0]       took2 = \dut.credit_i.g_two.port2_i.own + \dut.credit_i.g_two.port2_i.other ;
+wire [2:0]       took1 = \dut.credit_i.port_i.f_own + \dut.credit_i.port_i.f_other ;
+wire [2:0]       took2 = \dut.credit_i.g_two.port2_i.f_own + \dut.credit_i.g_two.port2_i.f_other ;
+// Of a request that is decided, whether what it needs is there, as the design tells it of each case.
+function is_fit;
+    input [7:0] fit;
+    input [2:0] left;
+    input [1:0] count;
+    input [5:0] taken;
+    integer     n;
+    begin
+        is_fit = 1'b1;
+        for (n = 0; n < 8; n = n + 1)
+            if (fit[n] != ({1'b0, left} >= {2'd0, count} + {2'd0, n[0] ? taken[1:0] : 2'd0} +
+                {2'd0, n[1] ? taken[3:2] : 2'd0} + {2'd0, n[2] ? taken[5:4] : 2'd0})) is_fit = 1'b0;
+    end
+endfunction
 wire [IDX_W-1:0] cons = \dut.credit_i.port_i.cons_ram.words [cq * IDX_W +: IDX_W],
                         silent = \dut.credit_i.port_i.silent_ram.words [cq * IDX_W +: IDX_W];
 wire [IDX_W+1:0] limit1 = \dut.credit_i.port_i.limit_ram.words [cq * (IDX_W + 2) +: IDX_W + 2];
@@ -103,9 +120,9 @@ wire [IDX_W-1:0] total = total1 + total2, base = silent + cons;
 wire [IDX_W-1:0] true_silent = x_used - x_alloc;
 localparam [IDX_W-1:0] SIZE_4 = SIZE + 4;
 wire [IDX_W-1:0] late = total - \dut.cq_i.granted , silent_late = true_silent - silent;
-wire [IDX_W-1:0] gap1 = \dut.credit_i.port_i.space - took1 + 4'd4, gap2 = \dut.credit_i.g_two.port2_i.space - took2 +
+wire [IDX_W-1:0] gap1 = \dut.credit_i.port_i.f_space - took1 + 4'd4, gap2 = \dut.credit_i.g_two.port2_i.f_space - took2 +
                         4'd4;
-wire [IDX_W-1:0] bound1 = \dut.credit_i.port_i.space - took1 + total, bound2 = \dut.credit_i.g_two.port2_i.space -
+wire [IDX_W-1:0] bound1 = \dut.credit_i.port_i.f_space - took1 + total, bound2 = \dut.credit_i.g_two.port2_i.f_space -
                           took2 + total;
 
 reg [2:0] f_started = 3'd0;
@@ -221,14 +238,20 @@ always @(posedge clk) begin
             !(\dut.credit_i.g_two.port2_i.s_clear && \dut.credit_i.g_two.port2_i.s_valid ) &&
             !(\dut.credit_i.g_two.port2_i.r_clear && \dut.credit_i.g_two.port2_i.r_valid ) &&
             !(\dut.credit_i.g_two.port2_i.c_clear && \dut.credit_i.g_two.port2_i.c_valid ));
-        i_took: assert ((!c1 || (\dut.credit_i.port_i.own <= 2 && \dut.credit_i.port_i.other <= 2)) && (!c2 ||
-            (\dut.credit_i.g_two.port2_i.own <= 2 && \dut.credit_i.g_two.port2_i.other <= 2)));
+        i_took: assert ((!c1 || (\dut.credit_i.port_i.f_own <= 2 && \dut.credit_i.port_i.f_other <= 2)) && (!c2 ||
+            (\dut.credit_i.g_two.port2_i.f_own <= 2 && \dut.credit_i.g_two.port2_i.f_other <= 2)));
         i_behind: assert ((!c1 || \dut.credit_i.port_i.behind == w1) && (!c2 ||
             \dut.credit_i.g_two.port2_i.behind == w2));
         // Whether eight or more are left is told apart from the space.
-        i_many: assert ((!c1 || \dut.credit_i.port_i.space [IDX_W-1] || !\dut.credit_i.port_i.many ) && (!c2 ||
-            \dut.credit_i.g_two.port2_i.space [IDX_W-1] || !\dut.credit_i.g_two.port2_i.many ));
-        i_pair: assert (!c1 || !c2 || \dut.credit_i.pair );
+        i_many: assert ((!c1 || !\dut.credit_i.port_i.many ) && (!c2 || !\dut.credit_i.g_two.port2_i.many ));
+        i_pair: assert (!c1 || !c2 || \dut.credit_i.g_two.port2_i.f_first == \dut.credit_i.port_i.c_count );
+        i_fit: assert ((!c1 || is_fit(\dut.credit_i.port_i.fit , \dut.credit_i.port_i.f_space [2:0],
+            \dut.credit_i.port_i.c_count , \dut.credit_i.port_i.f_taken )) &&
+            (!c2 || is_fit(\dut.credit_i.g_two.port2_i.fit , \dut.credit_i.g_two.port2_i.f_space [2:0],
+            \dut.credit_i.g_two.port2_i.c_count , \dut.credit_i.g_two.port2_i.f_taken )));
+        i_few: assert ((!c1 || \dut.credit_i.port_i.few == (\dut.credit_i.port_i.f_limited &&
+            !\dut.credit_i.port_i.f_space [IDX_W-1])) && (!c2 || \dut.credit_i.g_two.port2_i.few ==
+            (\dut.credit_i.g_two.port2_i.f_limited && !\dut.credit_i.g_two.port2_i.f_space [IDX_W-1])));
         i_cons: assert (cons == consumed);
         i_total: assert (total == granted);
         i_limit: assert (limit1 == limit2 && limit1 == (limited ? {2'b10, SIZE} : {(IDX_W + 2){1'b0}}));
@@ -245,9 +268,9 @@ always @(posedge clk) begin
         i_stage1: assert (!c1 || ((w1 || \dut.credit_i.port_i.total == word1) && !\dut.credit_i.port_i.open ));
         i_stage2: assert (!c2 || ((w2 || \dut.credit_i.g_two.port2_i.total == word2) &&
             !\dut.credit_i.g_two.port2_i.open ));
-        i_bound1: assert (!c1 || !\dut.credit_i.port_i.limited || (gap1 <= SIZE_4 &&
+        i_bound1: assert (!c1 || !\dut.credit_i.port_i.f_limited || (gap1 <= SIZE_4 &&
             true_silent + cons + SIZE - bound1 <= SIZE_4));
-        i_bound2: assert (!c2 || !\dut.credit_i.g_two.port2_i.limited || (gap2 <= SIZE_4 &&
+        i_bound2: assert (!c2 || !\dut.credit_i.g_two.port2_i.f_limited || (gap2 <= SIZE_4 &&
             true_silent + cons + SIZE - bound2 <= SIZE_4));
         i_granted: assert (!q_c || (\dut.cq_i.granted - c_used <= SIZE && late <= 4));
         i_unlimited: assert (limited || (total == 0 && cons == 0 && x_alloc == 0 && x_used == 0));

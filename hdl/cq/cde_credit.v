@@ -73,10 +73,8 @@ module cde_credit #(
     wire clear = clear_valid && clear_ready;
 
     wire            taken, taken2, any, any2;
-    wire [1:0]      taken_count, taken2_count;
     wire [CQ_W-1:0] taken_cq, taken2_cq;
-    reg             pair;                    // requests of one CQ are decided in this cycle
-    always @(posedge clk) pair <= state_cq == state2_cq;
+    wire [CQ_W+1:0] s_request, s2_request, r_request, r2_request;
 
     cde_credit_port #(
         .CQ_W(CQ_W), .IDX_W(IDX_W), .PORT2(PORT2), .ECC(ECC)
@@ -88,8 +86,9 @@ module cde_credit #(
         .state_cq(state_cq), .dead(dead),
         .other_we(granted2_we), .other_cq(granted2_cq), .other_total(granted2_total), .other_c_any(any2),
         .other_c_cq(taken2_cq), .c_any(any),
-        .other_taken(taken2), .other_count(taken2_count), .ahead(1'b0), .taken(taken), .taken_cq(taken_cq),
-        .taken_count(taken_count), .granted_we(granted_we), .granted_cq(granted_cq), .granted_total(granted_total)
+        .other_taken(taken2), .other_s(s2_request), .other_r(r2_request), .ahead(1'b0), .taken(taken),
+        .taken_cq(taken_cq), .s_request(s_request), .r_request(r_request), .granted_we(granted_we),
+        .granted_cq(granted_cq), .granted_total(granted_total)
     );
 
     generate
@@ -105,15 +104,15 @@ module cde_credit #(
                 .state_cq(state2_cq), .dead(dead2),
                 .other_we(granted_we), .other_cq(granted_cq), .other_total(granted_total), .other_c_any(any),
                 .other_c_cq(taken_cq), .c_any(any2),
-                .other_taken(taken), .other_count(taken_count), .ahead(taken && pair), .taken(taken2),
-                .taken_cq(taken2_cq), .taken_count(taken2_count), .granted_we(granted2_we), .granted_cq(granted2_cq),
-                .granted_total(granted2_total)
+                .other_taken(taken), .other_s(s_request), .other_r(r_request), .ahead(taken), .taken(taken2),
+                .taken_cq(taken2_cq), .s_request(s2_request), .r_request(r2_request), .granted_we(granted2_we),
+                .granted_cq(granted2_cq), .granted_total(granted2_total)
             );
         end else begin : g_one
-            wire unused_2 = &{1'b0, dead2, rq2_cq, rq2_count, gr2_take, taken_cq, taken, taken_count, any, pair};
+            wire unused_2 = &{1'b0, dead2, rq2_cq, rq2_count, gr2_take, taken_cq, taken, any, s_request, r_request};
             assign {gr2_room, gr2_dead, granted2_we, taken2, any2} = 5'd0;
             assign {state2_cq, granted2_cq, granted2_total, taken2_cq} = {(3 * CQ_W + IDX_W){1'b0}};
-            assign taken2_count = 2'd0;
+            assign {s2_request, r2_request} = {(2 * CQ_W + 4){1'b0}};
             assign mem_o = mem1;
         end
     endgenerate

@@ -3,7 +3,8 @@
 //
 // Purpose: counts what this port grants of each CQ, and judges its requests by the sum of what both ports have granted.
 // Ports:   requests (rq_*), verdicts (gr_*); clearing and settings by control; copies of consumer index and silent
-//          completions; the other port's counter, and what it takes in the same cycle; this port's counter.
+//          completions; the other port's counter, its requests and whether it grants them; this port's counter and
+//          requests.
 // Latency: request in cycle t, verdict and its taking in t+4, in granted_total in t+5. One request per cycle; none in a
 //          cycle with clear.
 `default_nettype none
@@ -49,14 +50,16 @@ module cde_credit_port #(
     input  wire [IDX_W-1:0]  other_total,
     input  wire              other_c_any,    // it decides a request, or clears, in this cycle
     input  wire [CQ_W-1:0]   other_c_cq,     // of this CQ
-    input  wire              other_taken,    // it takes other_count credits of that CQ in this cycle
-    input  wire [1:0]        other_count,
-    input  wire              ahead,          // it does so, goes first, and that CQ is this port's, too
+    input  wire              other_taken,    // it takes credits of that CQ in this cycle
+    input  wire [CQ_W+1:0]   other_s,        // its s_request
+    input  wire [CQ_W+1:0]   other_r,
+    input  wire              ahead,          // it takes credits in this cycle and goes first
 
     output wire              c_any,          // a request is decided, or credits are cleared, in this cycle
     output wire              taken,          // credits of taken_cq are taken in this cycle
     output wire [CQ_W-1:0]   taken_cq,
-    output wire [1:0]        taken_count,
+    output wire [CQ_W+1:0]   s_request,      // {credits, CQ}, decided in two cycles
+    output wire [CQ_W+1:0]   r_request,      // in the next one
     output reg               granted_we,
     output reg  [CQ_W-1:0]   granted_cq,
     output reg  [IDX_W-1:0]  granted_total
@@ -119,6 +122,8 @@ module cde_credit_port #(
     );
 
     assign state_cq = r_cq;
+    assign s_request = {s_count, s_cq};
+    assign r_request = {r_count, r_cq};
 
     // Totals that are being written are not in what was read. Compared a cycle ahead.
     reg              same, same_other;
@@ -132,10 +137,12 @@ module cde_credit_port #(
     end
 
     // ---------------------------------------------------------------- stage C: grant
-    reg  [IDX_W-1:0] space, total;
-    reg              many, open, limited, c_dead;       // open: without a limit
+    reg  [IDX_W-1:0] total;
+    reg              open, c_dead;                      // open: without a limit
+    reg              many, few;                         // within the limit: 8 or more are left, 0 or more
     reg              behind;                            // the request before is of this CQ
-    reg  [1:0]       own, other;                        // taken by the requests before, not in space yet
+    reg              own_took, other_took;              // the requests of the cycle before: not in what is left
+    wire             limits = r_limit[`CDE_LIMIT_EXISTS] && !dead && !r_limit[`CDE_LIMIT_UNRESERVED];
 
     // What is left of the bound: five to a sum and carries, then one addition for the number and one for whether it is
     // 8 or more. A resize may put the bound below the total for a while: hence its sign.
@@ -146,43 +153,45 @@ module cde_credit_port #(
     wire [IDX_W-1:0] more2 = {carry2[IDX_W-2:0], 1'b1};
     wire [IDX_W-1:0] sum3 = sum2 ^ more2 ^ less2, carry3 = (sum2 & more2) | ((sum2 | more2) & less2);
     wire [IDX_W-1:0] more3 = {carry3[IDX_W-2:0], 1'b0}, minus8 = {{(IDX_W-3){1'b1}}, 3'd0};
+    wire [IDX_W-1:0] space = sum3 + more3;
     wire [IDX_W-1:0] sum4 = sum3 ^ more3 ^ minus8, carry4 = (sum3 & more3) | ((sum3 | more3) & minus8);
     wire [IDX_W-1:0] beyond = sum4 + {carry4[IDX_W-2:0], 1'b0};
     wire             unused_high = &{1'b0, carry1[IDX_W-1], carry2[IDX_W-1], carry3[IDX_W-1], carry4[IDX_W-1],
                                      beyond[IDX_W-2:0], space};
 
+    // Whether the requests ahead take is known late in their cycle, so an answer stands ready for each case: bit 0 of
+    // its number, the request before takes; bit 1, the other port's of that cycle does; bit 2, the other port's of this
+    // one. First what is needed then, if they are of this CQ; with what is left, whether it is there.
+    wire [1:0]   own_count = r_count & {2{r_cq == s_cq}};
+    wire [1:0]   other_count = other_r[CQ_W +: 2] & {2{other_r[CQ_W-1:0] == s_cq}};
+    wire [1:0]   first_count = other_s[CQ_W +: 2] & {2{other_s[CQ_W-1:0] == s_cq}};
+    reg  [4*8-1:0] need;
+    reg  [7:0]   fit;
+    integer      n;
+
     always @(posedge clk) begin
-        space <= sum3 + more3;
-        many <= !beyond[IDX_W-1];
+        for (n = 0; n < 8; n = n + 1) begin
+            need[4*n +: 4] <= {2'd0, s_count} + {2'd0, n[0] ? own_count : 2'd0} +
+                {2'd0, n[1] ? other_count : 2'd0} + {2'd0, n[2] ? first_count : 2'd0};
+            fit[n] <= {1'b0, space[2:0]} >= need[4*n +: 4];
+        end
+        few <= limits && !space[IDX_W-1];
+        many <= limits && !space[IDX_W-1] && !beyond[IDX_W-1];
         total <= r_total_now;
         open <= r_limit[`CDE_LIMIT_EXISTS] && !dead && r_limit[`CDE_LIMIT_UNRESERVED];
-        limited <= r_limit[`CDE_LIMIT_EXISTS] && !dead && !r_limit[`CDE_LIMIT_UNRESERVED];
         c_dead <= dead;
         behind <= c_any && c_cq == r_cq;
-        own <= c_count & {2{taken && c_cq == r_cq}};
-        other <= other_count & {2{other_taken && other_c_cq == r_cq}};
+        own_took <= taken;
+        other_took <= other_taken;
     end
 
-    // Whether the other port takes is known late in the cycle: both answers stand ready, for each number of credits
-    // that the requests before may have taken, 0 to 4.
-    wire [4:0] took = {own[1] && other[1], (own[1] && other[0]) || (own[0] && other[1]),
-                       ((own[1] ^ other[1]) && !own[0] && !other[0]) || (own[0] && other[0]),
-                       (own[0] ^ other[0]) && !own[1] && !other[1], own == 2'd0 && other == 2'd0};
-    wire [3:0] left = {1'b0, space[2:0]}, alone = {2'd0, c_count}, both = alone + {2'd0, other_count};
-    wire [4:0] room_first = {left >= alone + 4'd4, left >= alone + 4'd3, left >= alone + 4'd2, left >= alone + 4'd1,
-                             left >= alone};
-    wire [4:0] room_behind = {left >= both + 4'd4, left >= both + 4'd3, left >= both + 4'd2, left >= both + 4'd1,
-                              left >= both};
-    wire       none = space[IDX_W-1];
-    wire       fits_first = !none && (many || (took & room_first) != 5'd0);
-    wire       fits_behind = !none && (many || (took & room_behind) != 5'd0);
+    wire       fits_first = fit[{1'b0, other_took, own_took}], fits_behind = fit[{1'b1, other_took, own_took}];
     wire       fits = ahead ? fits_behind : fits_first;
 
-    assign gr_room = open || (limited && fits);
+    assign gr_room = open || many || (few && fits);
     assign gr_dead = c_dead;
-    assign taken = c_valid && limited && fits && gr_take;
+    assign taken = c_valid && (many || (few && fits)) && gr_take;
     assign taken_cq = c_cq;
-    assign taken_count = c_count;
 
     // ---------------------------------------------------------------- stage D: what was taken is written
     wire [IDX_W-1:0] total_now = behind ? granted_total : total;
@@ -192,6 +201,20 @@ module cde_credit_port #(
         granted_cq <= c_cq;
         granted_total <= c_clear ? {IDX_W{1'b0}} : taken ? total_now + {{(IDX_W-2){1'b0}}, c_count} : total_now;
     end
+
+`ifdef FORMAL
+    // What is left, and what the requests ahead have taken or may take of it, for proofs.
+    reg  [IDX_W-1:0] f_space;
+    reg  [5:0]       f_counts, f_taken;      // of the other port in this cycle, in the one before; of this port
+    reg              f_limited;
+    wire [1:0]       f_own = f_taken[1:0] & {2{own_took}}, f_other = f_taken[3:2] & {2{other_took}};
+    wire [1:0]       f_first = f_taken[5:4];
+
+    always @(posedge clk) begin
+        {f_space, f_limited} <= {space, limits};
+        {f_counts, f_taken} <= {first_count, other_count, own_count, f_counts};
+    end
+`endif
 
 endmodule
 

@@ -129,13 +129,19 @@ module cde_check #(
     wire        good_qp = c_key[11] ? {{(16-QP_W){1'b0}}, word[`CDE_KEY_WORD_QP +: QP_W]} == c_name :
                           word[`CDE_KEY_WORD_ZONE +: 16] == zone;
     wire        good_right = c_kind == 2'd1 ? word[`CDE_KEY_WORD_RIGHTS + 1] : word[`CDE_KEY_WORD_RIGHTS + 2];
-    // The end of the range, less that of the access, by three to a sum and carries, then one addition.
+    // The end of the range, less that of the access: by three to a sum and carries, then one addition in two halves,
+    // the upper one for both carries of the lower one. That it begins before the range is told by halves, too.
     wire [64:0] base = {1'b0, word[`CDE_KEY_WORD_BASE +: 64]}, length = {17'd0, word[`CDE_KEY_WORD_LENGTH +: 48]};
     wire [64:0] sum = base ^ length ^ ~c_end, carry = (base & length) | ((base | length) & ~c_end);
-    wire [66:0] left = {1'b0, sum, 1'b1} + {carry, 2'b01};
-    wire        unused_left = &{1'b0, left};
+    wire [66:0] plus = {1'b0, sum, 1'b1}, more = {carry, 2'b01};
+    wire [33:0] lower = {1'b0, plus[32:0]} + {1'b0, more[32:0]};
+    wire [33:0] upper = plus[66:33] + more[66:33];
+    wire [34:0] upper1 = {plus[66:33], 1'b1} + {more[66:33], 1'b1};
+    wire        unused_left = &{1'b0, lower, upper, upper1};
+    wire [31:0] base_high = word[`CDE_KEY_WORD_BASE + 32 +: 32], base_low = word[`CDE_KEY_WORD_BASE +: 32];
     reg         refused, no_bytes, good_key, d_good_qp, d_good_right;
-    reg         d_before, d_within;          // begins before the range; ends within it, or before
+    reg         d_carry, high_before, high_same, low_before;
+    reg  [1:0]  d_within;                    // without a carry and with one: ends within the range, or before
 
     always @(posedge clk) begin
         refused <= c_bad || removed || !guarded || !qp_up[c_qp];
@@ -143,12 +149,13 @@ module cde_check #(
         good_key <= !c_far && word[`CDE_KEY_WORD_VALID] && word[`CDE_KEY_WORD_GENERATION +: 20] == c_key[31:12];
         d_good_qp <= good_qp;
         d_good_right <= good_right;
-        d_before <= c_from < word[`CDE_KEY_WORD_BASE +: 64];
-        d_within <= left[66];
+        {high_before, high_same} <= {c_from[63:32] < base_high, c_from[63:32] == base_high};
+        low_before <= c_from[31:0] < base_low;
+        {d_carry, d_within} <= {lower[33], upper1[34], upper[33]};
     end
 
     // ---------------------------------------------------------------- stage D: the verdict
-    wire        good_range = !d_before && d_within;
+    wire        good_range = !high_before && !(high_same && low_before) && d_within[d_carry];
     // An access of no bytes touches none: nothing but its connection is looked at (MW-10).
     wire [3:0]  code = refused ? `CDE_VERDICT_REFUSED : no_bytes ? `CDE_VERDICT_GRANTED : !good_key ?
                        `CDE_VERDICT_BAD_KEY : !d_good_qp ? `CDE_VERDICT_WRONG_QP : !d_good_right ?

@@ -33,7 +33,7 @@ module cde_keys #(
     input  wire [QP_W-1:0]   peer_qp,
     input  wire [31:0]       peer_key,
     input  wire              peer_counts,    // with the decision: the message is taken
-    output wire              peer_good,
+    output reg               peer_good,
     output wire [63:0]       peer_context,   // of the window, a cycle before the decision
 
     input  wire              op_valid,
@@ -62,6 +62,7 @@ module cde_keys #(
     output wire [3*`CDE_FOUND_W-1:0]  found,          // three times CDE_FOUND_*
 
     output wire              removes,        // the device goes
+    output wire              removes_next,   // in the next cycle
     output wire              invalidates,    // a key by a request or a peer
     output wire              change_we,
     output wire [N_W:0]      change_at,
@@ -113,6 +114,7 @@ module cde_keys #(
     // steps before a Bind are peers', which can only have taken the key of its region away.
     reg  [KW-1:0]    read, changed;
     reg              hit, killed, b_killed, a_killed;
+    wire             hit_next = we && c_at == b_at && !rst;
     wire [KW-1:0]    word = hit ? changed : read;
     reg              empty, whole, binds, fast, invalidate, create, alloc, register, deregister, closes, removes_1,
                      requests, acts, gives;
@@ -130,34 +132,29 @@ module cde_keys #(
         {b_qp, c_qp} <= {peer_valid ? peer_qp : op_qp, b_qp};
         {b_key, c_key} <= {a_key, b_key};
         {b_key2, c_key2} <= {op_region, b_key2};
-        {b_base, c_base} <= {op_base, b_base};
-        {b_length, c_length} <= {op_length, b_length};
+        {b_base, c_base, b_length, c_length} <= {op_base, b_base, op_length, b_length};
         op_end <= {1'b0, op_base} + {17'd0, op_length};
         {b_end, c_end} <= {op_end, b_end};
         empty <= b_length == 48'd0;
         whole <= !b_end[64] || b_end[63:0] == 64'd0;
-        {b_zone, c_zone} <= {op_zone, b_zone};
-        {b_rights, c_rights} <= {op_rights, b_rights};
+        {b_zone, c_zone, b_rights, c_rights} <= {op_zone, b_zone, op_rights, b_rights};
         {b_at, c_at} <= {a_at, b_at};
         b_region <= a_region;
         read <= b_word;
         changed <= word_next;
-        hit <= we && c_at == b_at && !rst;
+        hit <= hit_next;
         b_memory <= a_memory;
         a_killed <= we && c_at == a_region;
         b_killed <= a_killed || (we && c_at == a_region);
         killed <= b_killed || (we && c_at == b_region);
-        binds <= b_code == KEY_BIND;
-        fast <= b_code == KEY_FAST;
+        {binds, fast} <= {b_code == KEY_BIND, b_code == KEY_FAST};
         invalidate <= b_code == KEY_INVALIDATE || b_code == KEY_READ || b_code == KEY_PEER;
-        alloc <= b_code == KEY_ALLOC;
-        register <= b_code == KEY_REGISTER;
+        {alloc, register} <= {b_code == KEY_ALLOC, b_code == KEY_REGISTER};
         create <= b_code == KEY_CREATE || b_code == KEY_ALLOC || b_code == KEY_REGISTER;
         gives <= b_code == KEY_CREATE || b_code == KEY_ALLOC || b_code == KEY_REGISTER || b_code == KEY_BIND ||
             b_code == KEY_FAST;
-        deregister <= b_code == KEY_DEREGISTER;
-        closes <= b_code == KEY_CLOSE;
-        removes_1 <= b_code == KEY_REMOVE;
+        {deregister, closes} <= {b_code == KEY_DEREGISTER, b_code == KEY_CLOSE};
+        removes_1 <= removes_next;
         requests <= b_code >= KEY_BIND;
         acts <= b_code != KEY_LOOK && b_code != KEY_REMOVE;
         {d_we, d_at, d_end} <= {we && !rst, c_at, c_end};
@@ -207,6 +204,8 @@ module cde_keys #(
     assign {mem5, mem6, mem_o} = {g_lookup[0].mem_k, g_lookup[1].mem_k, g_lookup[2].mem_k};
 
     // ---------------------------------------------------------------- stage C: the decision
+    wire changes, busy_next;
+    reg  busy;
     reg [11:0] bound [0:NUM_MR-1];           // windows bound to a region
     reg [12:0] held [0:NUM_QP-1];            // windows and regions that are valid on a QP
     reg [N_W+QP_W-1:0] walk;                 // clears them while the memories are cleared
@@ -227,19 +226,22 @@ module cde_keys #(
     reg  [19:0] b_less;                      // generation of the key before
     reg  [1:0]  same_key, same_zone, same_qp, last_key, usable;      // usable: valid, of a kind that can be ended
     reg  [KW-1:0] w;
+    wire [1:0]  key_next = {word[`CDE_KEY_WORD_GENERATION +: 20] == (gives ? b_less : b_key[31:12]),
+                            b_word[`CDE_KEY_WORD_GENERATION +: 20] == b_key[31:12]};
+    wire [1:0]  qp_next = {(binds || fast ? c_qp : word[`CDE_KEY_WORD_QP +: QP_W]) == b_qp,
+                           b_word[`CDE_KEY_WORD_QP +: QP_W] == b_qp};
+    wire [1:0]  kind = {b_key[11] || w[`CDE_KEY_WORD_ALLOC], b_key[11] || b_word[`CDE_KEY_WORD_ALLOC]};
+    wire [1:0]  usable_next = {!b_far && w[`CDE_KEY_WORD_EXISTS] && w[`CDE_KEY_WORD_VALID] && kind[1],
+        !b_far && b_word[`CDE_KEY_WORD_EXISTS] && b_word[`CDE_KEY_WORD_VALID] && kind[0]};
+    wire [1:0]  ends_next = usable_next & key_next & qp_next;        // if the region is not busy
 
     always @(posedge clk) begin
         b_less <= a_key[31:12] - KEY_STEP;
-        same_key[0] <= b_word[`CDE_KEY_WORD_GENERATION +: 20] == b_key[31:12];
-        same_key[1] <= word[`CDE_KEY_WORD_GENERATION +: 20] == (gives ? b_less : b_key[31:12]);
+        {same_key, same_qp, usable} <= {key_next, qp_next, usable_next};
         same_zone <= {word[`CDE_KEY_WORD_ZONE +: 16] == b_qp_zone, b_word[`CDE_KEY_WORD_ZONE +: 16] == b_qp_zone};
-        same_qp[0] <= b_word[`CDE_KEY_WORD_QP +: QP_W] == b_qp;
-        same_qp[1] <= (binds || fast ? c_qp : word[`CDE_KEY_WORD_QP +: QP_W]) == b_qp;
         last_key <= {&word[`CDE_KEY_WORD_GENERATION +: 20], &b_word[`CDE_KEY_WORD_GENERATION +: 20]};
-        usable[0] <= !b_far && b_word[`CDE_KEY_WORD_EXISTS] && b_word[`CDE_KEY_WORD_VALID] &&
-            (b_key[11] || b_word[`CDE_KEY_WORD_ALLOC]);
-        usable[1] <= !b_far && w[`CDE_KEY_WORD_EXISTS] && w[`CDE_KEY_WORD_VALID] &&
-            (b_key[11] || w[`CDE_KEY_WORD_ALLOC]);
+        busy <= busy_next;
+        peer_good <= ends_next[hit_next] && !busy_next;
     end
 
     // Which word it is comes last, for a peer's answer and for what changes the table.
@@ -248,6 +250,8 @@ module cde_keys #(
     wire        window = c_key[11], valid = word[`CDE_KEY_WORD_VALID], exists = is_there[hit], no_more = last_key[hit];
     wire [1:0]  is_alloc = {changed[`CDE_KEY_WORD_ALLOC], read[`CDE_KEY_WORD_ALLOC]}, present = is_there & same_key;
     wire [19:0] next_generation = word[`CDE_KEY_WORD_GENERATION +: 20] + KEY_STEP;
+
+    wire unbinds = changes && window && valid && (invalidate || closes);
 
     // Windows are counted a cycle after the decision, too. Whether a step's own region has any is looked at in stage
     // B, with the step that is being counted and with the one that is decided.
@@ -261,7 +265,7 @@ module cde_keys #(
     wire            any = b_same && bound_more ? 1'b1 : b_same && bound_less ? b_two : b_one;
     wire            several = b_same && bound_more ? b_one : b_same && bound_less ? b_three : b_two;
     wire            near = region == b_key[MR_W-1:0];
-    reg             busy;
+    assign          busy_next = !b_key[11] && (near && changes && binds ? 1'b1 : near && unbinds ? several : any);
 
     // The range of a Bind within its region's, each compared by halves; in stage B, as all that its region says.
     wire [63:0] start = b_memory[`CDE_KEY_WORD_BASE +: 64];
@@ -287,8 +291,6 @@ module cde_keys #(
                            : fast ? present & same_zone & is_alloc & {2{!window}} : ends;
     wire        space_good = binds ? memory_good : !empty && whole;
 
-    assign peer_good = ends[hit];
-
     // Why a request fails, the first one counts.
     wire [1:0] already = is_valid & {2{!invalidate}}, no_keys = last_key & {2{!invalidate}};
     wire no_space = !invalidate && !space_good;
@@ -298,8 +300,7 @@ module cde_keys #(
     wire [1:0] refused = ({2{create}} & (is_there | last_key)) | ({2{deregister || closes}} & ~is_there) |
                          {2{deregister && busy}};
     wire [1:0] may = ({2{!requests}} | passes) & ~refused & {2{c_valid && acts}};
-    wire changes = may[hit] && !(c_peer && !peer_counts);
-    wire unbinds = changes && window && valid && (invalidate || closes);
+    assign changes = may[hit] && !(c_peer && !peer_counts);
     assign creates = c_valid && create && window && !exists && !no_more;       // a window
 
     always @* begin
@@ -333,7 +334,7 @@ module cde_keys #(
 
     assign we = changes;
     assign invalidates = changes && invalidate;
-    assign removes = c_valid && removes_1;
+    assign {removes, removes_next} = {removes_1, b_valid && b_code == KEY_REMOVE && !rst && !init};
     assign word_next = w;
     assign change_we = we;
     assign change_at = c_at;
@@ -363,7 +364,6 @@ module cde_keys #(
     always @(posedge clk) begin
         {bound_more, bound_less} <= {changes && binds, unbinds} & {2{!rst}};
         bound_at <= region;
-        busy <= !b_key[11] && (near && changes && binds ? 1'b1 : near && unbinds ? several : any);
         walk <= rst ? {(N_W+QP_W){1'b0}} : walk + 1'b1;
         if (init || bound_more || bound_less)
             bound[init ? walk[MR_W-1:0] : bound_at] <= init ? 12'd0 : bound_more ? windows + 12'd1 : windows - 12'd1;

@@ -65,7 +65,7 @@ module cde_windows #(
     output wire              bad_valid,      // the connection of bad_qp is to end
     output wire [QP_W-1:0]   bad_qp,
     output reg               removed,
-    output wire              removing,       // the same, in the cycle of the step already: posts are decided after it
+    output reg               removing,       // the same, in the cycle of the step already: posts are decided after it
 
     input  wire [191:0]      s_axis_check_tdata,
     input  wire              s_axis_check_tvalid,
@@ -87,7 +87,7 @@ module cde_windows #(
 
     localparam MR_W = $clog2(NUM_MR);
 
-    wire op_valid, op_ready, opr_valid, change_we, removes, invalidates, check_bad, err_valid;
+    wire op_valid, op_ready, opr_valid, change_we, removes, removes_next, invalidates, check_bad, err_valid;
     wire [3:0] op_code;
     wire [QP_W-1:0] op_qp, check_qp;
     wire [31:0] op_key, op_region;
@@ -126,7 +126,7 @@ module cde_windows #(
         .op_base(op_base), .op_length(op_length), .op_zone(op_zone), .op_rights(op_rights), .opr_valid(opr_valid),
         .opr_status(opr_status), .opr_word(opr_word), .opr_count(opr_count), .set_we(set_we), .set_qp(set_qp),
         .set_zone(set_zone[`CDE_QP_KEYS_ZONE +: 16]), .look_qp(set_qp), .look_held(held), .keys(keys),
-        .found(found), .removes(removes), .invalidates(invalidates), .change_we(change_we),
+        .found(found), .removes(removes), .removes_next(removes_next), .invalidates(invalidates), .change_we(change_we),
         .change_at(change_at), .change_word(change_word), .trace_valid(trace_valid[0]), .trace_data(trace_data[255:0])
     );
 
@@ -157,11 +157,11 @@ module cde_windows #(
     reg  [QP_W-1:0] walk;
     reg             walks;
 
-    assign removing = removed || removes;
     assign bad_valid = bad || (walks && qp_up[walk]);
     assign bad_qp = bad ? bad_check : walk;
 
     always @(posedge clk) begin
+        removing <= (removing || removes_next) && !rst;
         if (removes) begin
             removed <= 1'b1;
             walks <= 1'b1;

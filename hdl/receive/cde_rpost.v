@@ -211,7 +211,8 @@ module cde_rpost #(
                 x_last <= {1'b0, length} - {17'd0, bytes};
             end
 
-            wire beyond = x_from[64:48] != 17'd0 || x_last[48] || x_from[47:0] > x_last[47:0];
+            wire above = x_from[47:24] > x_last[47:24], level = x_from[47:24] == x_last[47:24];
+            wire beyond = x_from[64:48] != 17'd0 || x_last[48] || above || (level && x_from[23:0] > x_last[23:0]);
             assign r_bad[k] = x_used && (!x_valid || !x_zone || !x_write || beyond);
             assign r_why[8*k +: 8] = !x_valid ? `CDE_CAUSE_BAD_REGION : !x_zone ? `CDE_CAUSE_BAD_ZONE :
                                      !x_write ? `CDE_CAUSE_NO_LOCAL_WRITE : `CDE_CAUSE_BAD_RANGE;

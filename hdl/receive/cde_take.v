@@ -327,12 +327,12 @@ module cde_take #(
     assign user[`CDE_SCATTER_USER_SRQ_LSB +: 8] = {7'd0, g_take && g_shared};
     assign user[`CDE_SCATTER_USER_TAG_LSB +: 16] = g_take ? {{(16-IDX_W){1'b0}}, g_tag} : 16'd0;
 
-    cde_fifo #(.W(432), .DEPTH_LOG2(OUT_LOG2), .BYPASS(1'b1)) out_fifo (
-        .clk(clk), .rst(rst), .push_valid(g_req), .push_ready(unused_out[0]),
-        .push_data({user, g_name, fits ? list : 384'd0}),
-        .pop_valid(m_axis_scatter_tvalid), .pop_ready(m_axis_scatter_tready),
-        .pop_data({m_axis_scatter_tuser, m_axis_scatter_tdest, m_axis_scatter_tdata}), .level(unused_out[OUT_LOG2+1:1])
-    );
+    wire given; wire [383:0] out_list;       // a list that is not given is cleared last: that it is not comes late
+    assign m_axis_scatter_tdata = given ? out_list : 384'd0;
+    cde_fifo #(.W(433), .DEPTH_LOG2(OUT_LOG2), .BYPASS(1'b1)) out_fifo (
+        .clk(clk), .rst(rst), .push_valid(g_req), .push_ready(unused_out[0]), .push_data({user, g_name, fits, list}),
+        .pop_valid(m_axis_scatter_tvalid), .pop_ready(m_axis_scatter_tready), .level(unused_out[OUT_LOG2+1:1]),
+        .pop_data({m_axis_scatter_tuser, m_axis_scatter_tdest, given, out_list}));
 
     assign {rec_we, rec_slot} = {(g_req && g_take) || g_flush, g_qp, g_tag[RX_LOG2-1:0]};
     assign rec_data[`CDE_TAKEN_BYTES +: 32] = g_msg[MSG_LENGTH +: 32];
