@@ -65,7 +65,8 @@ wire p_unreserved = \dut.cq_i.p_side [1], q_unreserved = \dut.cq_i.q_side [1];
     \dut.credit_i.port_i.c_count , \dut.credit_i.port_i.f_own , \dut.credit_i.port_i.f_other ,
     \dut.credit_i.g_two.port2_i.b_count ,
     \dut.credit_i.g_two.port2_i.s_count , \dut.credit_i.g_two.port2_i.r_count , \dut.credit_i.g_two.port2_i.c_count ,
-    \dut.credit_i.g_two.port2_i.f_own , \dut.credit_i.g_two.port2_i.f_other , \dut.credit_i.g_two.port2_i.f_first ;
+    \dut.credit_i.g_two.port2_i.f_own , \dut.credit_i.g_two.port2_i.f_other ,
+    \dut.credit_i.g_two.port2_i.f_first ;
 (* hierconn *) wire [5:0] \dut.credit_i.port_i.f_taken , \dut.credit_i.g_two.port2_i.f_taken ;
 (* hierconn *) wire [7:0] \dut.credit_i.port_i.fit , \dut.credit_i.g_two.port2_i.fit ;
 (* hierconn *) wire [7:0] \dut.cq_i.r_code , \dut.cq_i.c_code ;
@@ -87,18 +88,23 @@ wire [IDX_W-1:0] total1 = w1 ? \dut.credit_i.port_i.granted_total : word1, total
                           \dut.credit_i.g_two.port2_i.granted_total : word2;
 wire [2:0]       took1 = \dut.credit_i.port_i.f_own + \dut.credit_i.port_i.f_other ;
 wire [2:0]       took2 = \dut.credit_i.g_two.port2_i.f_own + \dut.credit_i.g_two.port2_i.f_other ;
-// Of a request that is decided, whether what it needs is there, as the design tells it of each case.
+// Of a request that is decided, whether what it needs is there, in each case that the design tells apart.
 function is_fit;
-    input [7:0] fit;
-    input [2:0] left;
-    input [1:0] count;
-    input [5:0] taken;
-    integer     n;
+    input [7:0]       fit;
+    input             few;
+    input             limited;
+    input [IDX_W-1:0] left;
+    input [1:0]       count;
+    input [5:0]       taken;
+    reg   [3:0]       need;
+    integer           n;
     begin
         is_fit = 1'b1;
-        for (n = 0; n < 8; n = n + 1)
-            if (fit[n] != ({1'b0, left} >= {2'd0, count} + {2'd0, n[0] ? taken[1:0] : 2'd0} +
-                {2'd0, n[1] ? taken[3:2] : 2'd0} + {2'd0, n[2] ? taken[5:4] : 2'd0})) is_fit = 1'b0;
+        for (n = 0; n < 8; n = n + 1) begin
+            need = {2'd0, count} + {2'd0, n[0] ? taken[1:0] : 2'd0} + {2'd0, n[1] ? taken[3:2] : 2'd0} +
+                {2'd0, n[2] ? taken[5:4] : 2'd0};
+            if ((few && fit[n]) != (limited && !left[IDX_W-1] && left >= need)) is_fit = 1'b0;
+        end
     end
 endfunction
 wire [IDX_W-1:0] cons = \dut.credit_i.port_i.cons_ram.words [cq * IDX_W +: IDX_W],
@@ -120,10 +126,10 @@ wire [IDX_W-1:0] total = total1 + total2, base = silent + cons;
 wire [IDX_W-1:0] true_silent = x_used - x_alloc;
 localparam [IDX_W-1:0] SIZE_4 = SIZE + 4;
 wire [IDX_W-1:0] late = total - \dut.cq_i.granted , silent_late = true_silent - silent;
-wire [IDX_W-1:0] gap1 = \dut.credit_i.port_i.f_space - took1 + 4'd4, gap2 = \dut.credit_i.g_two.port2_i.f_space - took2 +
-                        4'd4;
-wire [IDX_W-1:0] bound1 = \dut.credit_i.port_i.f_space - took1 + total, bound2 = \dut.credit_i.g_two.port2_i.f_space -
-                          took2 + total;
+wire [IDX_W-1:0] space1 = \dut.credit_i.port_i.f_space , space2 = \dut.credit_i.g_two.port2_i.f_space ;
+wire [IDX_W-1:0] gap1 = space1 - took1 + 4'd4, gap2 = space2 - took2 + 4'd4;
+wire [IDX_W-1:0] bound1 = space1 - took1 + total, bound2 = space2 - took2 + total;
+wire [IDX_W-1:0] more1 = total1 - word1, more2 = total2 - word2;
 
 reg [2:0] f_started = 3'd0;
 always @(posedge clk) begin
@@ -242,16 +248,16 @@ always @(posedge clk) begin
             (\dut.credit_i.g_two.port2_i.f_own <= 2 && \dut.credit_i.g_two.port2_i.f_other <= 2)));
         i_behind: assert ((!c1 || \dut.credit_i.port_i.behind == w1) && (!c2 ||
             \dut.credit_i.g_two.port2_i.behind == w2));
-        // Whether eight or more are left is told apart from the space.
+        // No ring of the proof has 16 entries.
         i_many: assert ((!c1 || !\dut.credit_i.port_i.many ) && (!c2 || !\dut.credit_i.g_two.port2_i.many ));
+        i_written: assert ((!w1 || more1 <= 2) && (!w2 || more2 <= 2));
         i_pair: assert (!c1 || !c2 || \dut.credit_i.g_two.port2_i.f_first == \dut.credit_i.port_i.c_count );
-        i_fit: assert ((!c1 || is_fit(\dut.credit_i.port_i.fit , \dut.credit_i.port_i.f_space [2:0],
-            \dut.credit_i.port_i.c_count , \dut.credit_i.port_i.f_taken )) &&
-            (!c2 || is_fit(\dut.credit_i.g_two.port2_i.fit , \dut.credit_i.g_two.port2_i.f_space [2:0],
-            \dut.credit_i.g_two.port2_i.c_count , \dut.credit_i.g_two.port2_i.f_taken )));
-        i_few: assert ((!c1 || \dut.credit_i.port_i.few == (\dut.credit_i.port_i.f_limited &&
-            !\dut.credit_i.port_i.f_space [IDX_W-1])) && (!c2 || \dut.credit_i.g_two.port2_i.few ==
-            (\dut.credit_i.g_two.port2_i.f_limited && !\dut.credit_i.g_two.port2_i.f_space [IDX_W-1])));
+        i_fit: assert ((!c1 || is_fit(\dut.credit_i.port_i.fit , \dut.credit_i.port_i.few ,
+            \dut.credit_i.port_i.f_limited , \dut.credit_i.port_i.f_space , \dut.credit_i.port_i.c_count ,
+            \dut.credit_i.port_i.f_taken )) && (!c2 || is_fit(\dut.credit_i.g_two.port2_i.fit ,
+            \dut.credit_i.g_two.port2_i.few , \dut.credit_i.g_two.port2_i.f_limited ,
+            \dut.credit_i.g_two.port2_i.f_space , \dut.credit_i.g_two.port2_i.c_count ,
+            \dut.credit_i.g_two.port2_i.f_taken )));
         i_cons: assert (cons == consumed);
         i_total: assert (total == granted);
         i_limit: assert (limit1 == limit2 && limit1 == (limited ? {2'b10, SIZE} : {(IDX_W + 2){1'b0}}));

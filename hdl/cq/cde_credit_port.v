@@ -139,25 +139,30 @@ module cde_credit_port #(
     // ---------------------------------------------------------------- stage C: grant
     reg  [IDX_W-1:0] total;
     reg              open, c_dead;                      // open: without a limit
-    reg              many, few;                         // within the limit: 8 or more are left, 0 or more
+    reg              many, few;                         // within the limit: 16 or more were left, 0 or more
     reg              behind;                            // the request before is of this CQ
     reg              own_took, other_took;              // the requests of the cycle before: not in what is left
     wire             limits = r_limit[`CDE_LIMIT_EXISTS] && !dead && !r_limit[`CDE_LIMIT_UNRESERVED];
 
-    // What is left of the bound: five to a sum and carries, then one addition for the number and one for whether it is
-    // 8 or more. A resize may put the bound below the total for a while: hence its sign.
-    wire [IDX_W-1:0] bound = r_limit[`CDE_LIMIT_CREDITS +: IDX_W], less1 = ~r_total_now, less2 = ~r_other_now;
+    // What was left of the bound before the totals that are being written: five to a sum and carries, then one addition
+    // for its sign and one for whether it is 16 or more. A resize may put the bound below the total for a while: hence
+    // the sign. Those totals take 4 at most, so what is left now, no less than -4 or else of no interest and no more
+    // than 15, is told by its lowest five bits.
+    localparam LOW_W = IDX_W < 5 ? IDX_W : 5;
+    wire [IDX_W-1:0] bound = r_limit[`CDE_LIMIT_CREDITS +: IDX_W], less1 = ~r_total, less2 = ~r_other;
     wire [IDX_W-1:0] sum1 = r_silent ^ r_cons ^ bound, carry1 = (r_silent & r_cons) | ((r_silent | r_cons) & bound);
     wire [IDX_W-1:0] more1 = {carry1[IDX_W-2:0], 1'b1};
     wire [IDX_W-1:0] sum2 = sum1 ^ more1 ^ less1, carry2 = (sum1 & more1) | ((sum1 | more1) & less1);
     wire [IDX_W-1:0] more2 = {carry2[IDX_W-2:0], 1'b1};
     wire [IDX_W-1:0] sum3 = sum2 ^ more2 ^ less2, carry3 = (sum2 & more2) | ((sum2 | more2) & less2);
-    wire [IDX_W-1:0] more3 = {carry3[IDX_W-2:0], 1'b0}, minus8 = {{(IDX_W-3){1'b1}}, 3'd0};
+    wire [IDX_W-1:0] more3 = {carry3[IDX_W-2:0], 1'b0}, minus16 = {IDX_W{1'b1}} << 4;
     wire [IDX_W-1:0] space = sum3 + more3;
-    wire [IDX_W-1:0] sum4 = sum3 ^ more3 ^ minus8, carry4 = (sum3 & more3) | ((sum3 | more3) & minus8);
+    wire [IDX_W-1:0] sum4 = sum3 ^ more3 ^ minus16, carry4 = (sum3 & more3) | ((sum3 | more3) & minus16);
     wire [IDX_W-1:0] beyond = sum4 + {carry4[IDX_W-2:0], 1'b0};
+    wire [LOW_W-1:0] left = r_silent[LOW_W-1:0] + r_cons[LOW_W-1:0] + bound[LOW_W-1:0] - r_total_now[LOW_W-1:0] -
+                            r_other_now[LOW_W-1:0];
     wire             unused_high = &{1'b0, carry1[IDX_W-1], carry2[IDX_W-1], carry3[IDX_W-1], carry4[IDX_W-1],
-                                     beyond[IDX_W-2:0], space};
+                                     beyond[IDX_W-2:0], space, r_other_now};
 
     // Whether the requests ahead take is known late in their cycle, so an answer stands ready for each case: bit 0 of
     // its number, the request before takes; bit 1, the other port's of that cycle does; bit 2, the other port's of this
@@ -173,10 +178,10 @@ module cde_credit_port #(
         for (n = 0; n < 8; n = n + 1) begin
             need[4*n +: 4] <= {2'd0, s_count} + {2'd0, n[0] ? own_count : 2'd0} +
                 {2'd0, n[1] ? other_count : 2'd0} + {2'd0, n[2] ? first_count : 2'd0};
-            fit[n] <= {1'b0, space[2:0]} >= need[4*n +: 4];
+            fit[n] <= !left[LOW_W-1] && {{(5-LOW_W){1'b0}}, left[LOW_W-2:0]} >= need[4*n +: 4];
         end
         few <= limits && !space[IDX_W-1];
-        many <= limits && !space[IDX_W-1] && !beyond[IDX_W-1];
+        many <= IDX_W > 4 && limits && !space[IDX_W-1] && !beyond[IDX_W-1];
         total <= r_total_now;
         open <= r_limit[`CDE_LIMIT_EXISTS] && !dead && r_limit[`CDE_LIMIT_UNRESERVED];
         c_dead <= dead;
@@ -211,7 +216,7 @@ module cde_credit_port #(
     wire [1:0]       f_first = f_taken[5:4];
 
     always @(posedge clk) begin
-        {f_space, f_limited} <= {space, limits};
+        {f_space, f_limited} <= {r_silent + r_cons + bound - r_total_now - r_other_now, limits};
         {f_counts, f_taken} <= {first_count, other_count, own_count, f_counts};
     end
 `endif

@@ -110,8 +110,8 @@ module cde_keys #(
     reg  [`CDE_REGION_W-1:0] b_memory;
     wire             we;
     wire [KW-1:0]    word_next;
-    // What the memory gave, or the step before has made of it: known too late in stage B to be chosen there. The three
-    // steps before a Bind are peers', which can only have taken the key of its region away.
+    // What the memory gave, or the step before has made of it: known too late in stage B for the word to be chosen
+    // there. The three steps before a Bind are peers', which can only have taken the key of its region away.
     reg  [KW-1:0]    read, changed;
     reg              hit, killed, b_killed, a_killed;
     wire             hit_next = we && c_at == b_at && !rst;
@@ -244,7 +244,7 @@ module cde_keys #(
         peer_good <= ends_next[hit_next] && !busy_next;
     end
 
-    // Which word it is comes last, for a peer's answer and for what changes the table.
+    // Which word it is comes last for what changes the table.
     wire [1:0]  is_valid = {changed[`CDE_KEY_WORD_VALID], read[`CDE_KEY_WORD_VALID]};
     wire [1:0]  is_there = {changed[`CDE_KEY_WORD_EXISTS], read[`CDE_KEY_WORD_EXISTS]} & {2{!c_far}};
     wire        window = c_key[11], valid = word[`CDE_KEY_WORD_VALID], exists = is_there[hit], no_more = last_key[hit];
