@@ -128,7 +128,7 @@ module f_term (
     (* hierconn *) wire [2:0] \dut.steps_i.term_fifo.level , \dut.steps_i.term_fifo.wr_ptr ;
     (* hierconn *) wire [2:0] \dut.steps_i.term_fifo.rd_ptr ;
     (* hierconn *) wire \dut.steps_i.conn_fifo.q_valid , \dut.steps_i.term_fifo.q_valid ;
-    (* hierconn *) wire \dut.steps_i.term_fifo.many , \dut.cmd_asks , \dut.refused ;
+    (* hierconn *) wire \dut.steps_i.term_fifo.many , \dut.cmd_asks , \dut.cmd_taken , \dut.refused ;
     (* hierconn *) wire [3:0] \dut.state ;
     wire [2:0] stored = \dut.steps_i.term_fifo.wr_ptr - \dut.steps_i.term_fifo.rd_ptr ;
     // Steps in their slot and after it
@@ -141,7 +141,8 @@ module f_term (
     wire [3:0] places = \dut.steps_i.term_fifo.level + is_up(state0) + is_up(state1) + (connects != 0);
 
     always @* begin
-        if (!up) nothing_yet: assert (going == 0 && owed == 0 && !waits && (!started || (!op_valid && !\dut.refused )));
+        if (!up) nothing_yet: assert (going == 0 && owed == 0 && !waits && (!started || (!op_valid && !\dut.refused &&
+            !\dut.cmd_taken )));
         if (started && !up) empty_yet: assert (\dut.steps_i.term_fifo.level == 0 && stored == 0 &&
             !\dut.steps_i.term_fifo.q_valid &&
             !\dut.steps_i.term_fifo.many && !\dut.steps_i.conn_fifo.q_valid && \dut.state == 0 && !\dut.cmd_asks );
@@ -151,9 +152,10 @@ module f_term (
                 (\dut.steps_i.term_fifo.q_valid || stored == 0) && \dut.steps_i.term_fifo.many == (stored != 0));
             owed_waits: assert (owed == \dut.steps_i.term_fifo.level );
             one_place_each: assert (places <= 4);
-            // Control waits for the outcome of a command's step: LOOK_WAIT, ACT_WAIT
+            // Control waits for the outcome of a command's step, LOOK_WAIT, ACT_WAIT, or is told that it is in its slot
             one_command: assert ((commands & (commands - 6'd1)) == 0 && (commands != 0) == (\dut.state == 4'd2 ||
-                \dut.state == 4'd8));
+                \dut.state == 4'd8 || \dut.cmd_taken ));
+            told_when: assert (!\dut.cmd_taken || (\dut.cmd_asks && op_valid && commands == 1));
             asks_when: assert (!\dut.cmd_asks || \dut.state == 4'd1 || \dut.state == 4'd7);
             if (waits) offered: assert (\dut.steps_i.term_fifo.q_valid );
         end

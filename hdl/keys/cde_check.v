@@ -119,7 +119,8 @@ module cde_check #(
         c_end <= {1'b0, r_from} + {33'd0, r_bytes};
         c_none <= r_bytes == 32'd0;
         {b_at, r_at} <= {a_at, b_at};
-        {changed_at, changed} <= {change_at, change_word};
+        // Cleared by rst, so that they are not one with the registers of the table, which lie elsewhere.
+        {changed_at, changed} <= rst ? {(N_W+1+KW){1'b0}} : {change_at, change_word};
         changed_we <= change_we && !rst;
         hit <= change_we && change_at == r_at;
     end

@@ -207,6 +207,7 @@ module cde_keys #(
     wire changes, busy_next;
     reg  busy;
     reg [11:0] bound [0:NUM_MR-1];           // windows bound to a region
+    reg [2:0]  bound_is [0:NUM_MR-1];        // whether they are three or more, two, one
     reg [12:0] held [0:NUM_QP-1];            // windows and regions that are valid on a QP
     reg [N_W+QP_W-1:0] walk;                 // clears them while the memories are cleared
 
@@ -258,10 +259,8 @@ module cde_keys #(
     wire [MR_W-1:0] region = binds ? c_key2[MR_W-1:0] : window ? word[`CDE_KEY_WORD_REGION +: MR_W] : c_key[MR_W-1:0];
     reg  [MR_W-1:0] bound_at;
     reg             bound_more, bound_less;
-    wire            b_same = bound_at == b_key[MR_W-1:0];
-    wire [11:0]     b_bound = bound[b_key[MR_W-1:0]];
-    wire            b_one = b_bound != 12'd0, b_two = b_bound[11:1] != 11'd0;
-    wire            b_three = b_bound[11:2] != 10'd0 || b_bound[1:0] == 2'b11;
+    wire [2:0]      b_is = bound_is[b_key[MR_W-1:0]];
+    wire            b_same = bound_at == b_key[MR_W-1:0], b_one = b_is[0], b_two = b_is[1], b_three = b_is[2];
     wire            any = b_same && bound_more ? 1'b1 : b_same && bound_less ? b_two : b_one;
     wire            several = b_same && bound_more ? b_one : b_same && bound_less ? b_three : b_two;
     wire            near = region == b_key[MR_W-1:0];
@@ -362,13 +361,14 @@ module cde_keys #(
     // Low from power-up, before any clock edge.
     initial d_valid = 1'b0;
     always @(posedge clk) begin
-        {bound_more, bound_less} <= {changes && binds, unbinds} & {2{!rst}};
-        bound_at <= region;
+        {bound_at, bound_more, bound_less} <= {region, {changes && binds, unbinds} & {2{!rst}}};
         walk <= rst ? {(N_W+QP_W){1'b0}} : walk + 1'b1;
-        if (init || bound_more || bound_less)
+        if (init || bound_more || bound_less) begin
             bound[init ? walk[MR_W-1:0] : bound_at] <= init ? 12'd0 : bound_more ? windows + 12'd1 : windows - 12'd1;
-        {gained, lost_one} <= {gains, loses} & {2{!rst}};
-        held_at <= holder;
+            bound_is[init ? walk[MR_W-1:0] : bound_at] <= init ? 3'd0 : bound_more ?
+                {windows > 12'd1, windows > 12'd0, 1'b1} : {windows > 12'd3, windows > 12'd2, windows > 12'd1};
+        end
+        {held_at, gained, lost_one} <= {holder, {gains, loses} & {2{!rst}}};
         if (init || gained || lost_one)
             held[init ? walk[QP_W-1:0] : held_at] <= init ? 13'd0 : gained ? held_now + 13'd1 : held_now - 13'd1;
         d_valid <= c_valid && !rst;
@@ -385,12 +385,12 @@ module cde_keys #(
     );
 
 `ifdef FORMAL
-    // What is counted of each queue pair, for proofs of this module.
+    // What is counted of each queue pair and of region 0, for proofs of this module.
     wire [13*NUM_QP-1:0] f_held;
-    genvar               q;
+    wire [14:0] f_bound = {bound_is[0], bound[0]};
     generate
-        for (q = 0; q < NUM_QP; q = q + 1) begin : f_counts
-            assign f_held[13 * q +: 13] = held[q];
+        for (k = 0; k < NUM_QP; k = k + 1) begin : f_counts
+            assign f_held[13 * k +: 13] = held[k];
         end
     endgenerate
 `endif

@@ -198,7 +198,7 @@ module cde_qp_ctrl #(
     reg  no_cq, bad_page;
     wire [4:0] recv_flag = arg7[FLAG +: 5];
     // What the arguments alone say, a cycle after them: they stay while a command is carried out.
-    reg  far, reserved, bad_size, bad_flag;
+    reg  far, reserved, bad_size, bad_flag, no_srq, elsewhere;
     wire free = qp_state == `CDE_QPS_FREE, ending = qp_state == `CDE_QPS_DESTROYING;
     wire [15:0] new_srq = arg7[`CDE_QP_RECV_SRQ_LSB +: 16], new_page = arg4[`CDE_QP_OWNER_PAGE_LSB +: 16];
     wire [15:0] new_depth = arg4[`CDE_QP_OWNER_DEPTH_LSB +: 16], new_recv_depth = arg6[`CDE_QP_ZONE_DEPTH_LSB +: 16];
@@ -209,9 +209,12 @@ module cde_qp_ctrl #(
                     {16'd0, new_recv_depth} > RECV_SLOTS || (shared && new_recv_depth != 16'd0);
     wire is_bad_flag = recv_flag != `CDE_RECVFLAG_DEFAULT && recv_flag != `CDE_RECVFLAG_SOLICITED_WAIT &&
                     recv_flag != `CDE_RECVFLAG_UNSIGNALLED && recv_flag != `CDE_RECVFLAG_EVD_THRESHOLD;
-    wire elsewhere = shared && {{(16-PAGE_W){1'b0}}, srqi_page} != new_page;
-    always @(posedge clk)
+    always @(posedge clk) begin
         {far, reserved, bad_size, bad_flag} <= {arg0 >= NUM_QP, is_reserved, is_bad_size, is_bad_flag};
+        // SRQs change by commands alone.
+        no_srq <= shared && !srqi_live;
+        elsewhere <= shared && {{(16-PAGE_W){1'b0}}, srqi_page} != new_page;
+    end
     reg [7:0] verdict;
 
     always @* begin
@@ -222,7 +225,7 @@ module cde_qp_ctrl #(
         else if (c_create && !free) verdict = `CDE_RES_EXISTS;
         else if (c_create && bad_size) verdict = `CDE_RES_BAD_SIZE;
         else if (c_create && no_cq) verdict = `CDE_RES_NO_CQ;
-        else if (c_create && shared && !srqi_live) verdict = `CDE_RES_NO_SRQ;
+        else if (c_create && no_srq) verdict = `CDE_RES_NO_SRQ;
         else if (c_create && (bad_page || elsewhere)) verdict = `CDE_RES_BAD_PAGE;
         else if (c_create && bad_flag) verdict = `CDE_RES_BAD_FLAG;
         else verdict = `CDE_RES_OK;

@@ -5,8 +5,8 @@
 //          in this order. Tells the transport when a connection is to end.
 // Ports:   failing reports (fail_*, rfail_*, kfail_*), s_axis_conn, a command's step (cmd_*), whether keys are valid on
 //          its QP, state steps (op_*) and their outcome (opr_*), m_axis_term, error report.
-// Latency: what asks in cycle t and is first has the slot of t+1; that it was taken is told then, to a command in t. A
-//          terminate request follows its outcome by one cycle.
+// Latency: what asks in cycle t and is first has the slot of t+1; that it was taken is told then. A terminate request
+//          follows its outcome by one cycle.
 `default_nettype none
 `include "cde_defs.vh"
 
@@ -39,7 +39,7 @@ module cde_qp_steps #(
     input  wire              cmd_connects,
     input  wire [3:0]        cmd_code,
     input  wire [QP_W-1:0]   cmd_qp,
-    output wire              cmd_taken,
+    output reg               cmd_taken,
     input  wire              keys_held,      // something is valid on cmd_qp
 
     output reg               op_valid,       // out of registers: what else wants the slot waits for it
@@ -81,13 +81,13 @@ module cde_qp_steps #(
     wire conn_asks = conn_valid && !conn_bad && conn_pause == 2'd0;
     // A failing receive of the connection before belongs to it: it goes first.
     wire cmd_may = !cmd_connects || ({{(30-QP_W){1'b0}}, term_level} < NUM_QP && !rfail_pending);
-    // That one of the others is taken is told a cycle later: whether a report fails is known late.
+    // That one is taken is told a cycle later: whether a report fails is known late.
     reg  kfail_taken, rfail_taken, conn_taken;
     wire kfails = kfail_valid && !kfail_taken, rfails = rfail_valid && !rfail_taken;
     wire fails = fail_valid || kfails || rfails;
 
     assign {kfail_ready, rfail_ready} = {kfail_taken, rfail_taken};
-    assign cmd_taken = cmd_asks && cmd_may && !fails && !conn_asks;
+    wire cmd_steps = cmd_asks && !cmd_taken && cmd_may && !fails && !conn_asks;
     // One report a cycle: a malformed event waits for that of one that found no QP.
     assign conn_take = conn_valid && (conn_bad ? !conn_missed : conn_taken);
     // Judged in the slot, since a window may be bound while the command waits: a QP is not freed under it.
@@ -96,13 +96,14 @@ module cde_qp_steps #(
     // Low from power-up, before any clock edge.
     initial op_valid = 1'b0;
     always @(posedge clk) begin
-        op_valid <= !rst && (fails || conn_asks || cmd_taken);
+        op_valid <= !rst && (fails || conn_asks || cmd_steps);
         op_code <= fails ? OP_FAIL : conn_asks ? OP_CONN : cmd_code;
         op_qp <= fail_valid ? fail_qp : kfails ? kfail_qp : rfails ? rfail_qp : conn_asks ?
                  conn[`CDE_CONN_QP_LSB +: QP_W] : cmd_qp;
         kfail_taken <= kfails && !fail_valid && !rst;
         rfail_taken <= rfails && !fail_valid && !kfails && !rst;
         conn_taken <= conn_asks && !fails && !rst;
+        cmd_taken <= cmd_steps && !rst;
         conn_pause <= conn_asks && !fails ? 2'd3 : conn_pause != 2'd0 ? conn_pause - 2'd1 : 2'd0;
         if (rst) conn_pause <= 2'd0;
     end
