@@ -207,7 +207,7 @@ module cde_keys #(
     wire changes, busy_next;
     reg  busy;
     reg [11:0] bound [0:NUM_MR-1];           // windows bound to a region
-    reg [2:0]  bound_is [0:NUM_MR-1];        // whether they are three or more, two, one
+    reg [2:0]  bound_is [0:NUM_MR-1];        // whether they are at least three, two, one
     reg [12:0] held [0:NUM_QP-1];            // windows and regions that are valid on a QP
     reg [N_W+QP_W-1:0] walk;                 // clears them while the memories are cleared
 
