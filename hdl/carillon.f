@@ -8,6 +8,8 @@
 +incdir+lib
 +incdir+post
 +incdir+receive
+lib/cde_fifo.v
+host/cde_acks.v
 host/cde_answer.v
 lib/cde_arbiter.v
 arm/cde_arm_facts.v
@@ -36,7 +38,6 @@ lib/cde_flags.v
 arm/cde_arm_look.v
 arm/cde_arm_trace.v
 arm/cde_arm.v
-lib/cde_fifo.v
 keys/cde_check.v
 host/cde_coalescer.v
 host/cde_ctrl.v
@@ -58,6 +59,7 @@ cq/cde_producer.v
 host/cde_track.v
 host/cde_issue.v
 arm/cde_event.v
+arm/cde_eqe_coalescer.v
 arm/cde_irq.v
 host/cde_host_write.v
 cq/cde_core.v

@@ -447,8 +447,8 @@ class TraceOp(IntEnum):
     PUBLISH = 0x01
     CQ_ERROR = 0x02
     EVENT_FAILED = 0x03
-    EVENT_DONE = 0x04
     # Lane 2.
+    EVENT_DONE = 0x04
     DOORBELL = 0x10
     CB_RETURN = 0x11
     MODERATION = 0x12

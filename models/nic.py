@@ -476,9 +476,9 @@ class Nic:
         model = self.core.eqs[eq]
         moved = bool(model.waiting)
         for cq in list(model.waiting):
-            address, entry = model.expected(cq, self.core.status)
+            ((address, entry),) = model.expected([cq], self.core.status)
             self.memory.write(address, entry)
-            model.write(cq, self.core.status)
+            model.write([cq])
             self.core.event_acknowledge(eq)
             model.interrupt()
             self.interrupts.append(model.vector)

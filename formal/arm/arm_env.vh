@@ -31,6 +31,8 @@
     input wire               db_arm,
     input wire [1:0]         db_type,
 `endif
+    input wire               ack_valid,
+    input wire [CQ_W-1:0]    ack_cq,
     input wire               ct_valid,
     input wire [7:0]         ct_op,
     input wire [CQ_W-1:0]    ct_cq,
@@ -56,7 +58,7 @@
     wire [`CDE_MEM_W-1:0] mem = {39'd0, init, rst};     // maintenance bus: reset and the walk, no injection
     wire [`CDE_MEM_W-1:0] unused_mem;
 
-    wire               db_ready, ct_ready, cons_we, res_db_valid, res_ct_valid, ev_pub_valid, ev_db_valid;
+    wire               db_ready, ct_ready, ack_ready, cons_we, res_db_valid, res_ct_valid, ev_pub_valid, ev_db_valid;
     wire [7:0]         res_db_cause;
     wire [95:0]        res_ct_state;
     wire [CQ_W-1:0]    cons_cq;
@@ -76,8 +78,9 @@
         .pub_status(pub_status),
         .pub_give_up(pub_give_up), .pub_retry(1'b0), .db_valid(db_valid), .db_ready(db_ready), .db_op(db_op),
         .db_cause(db_cause), .db_cq(db_cq), .db_page(db_page), .db_index(db_index), .db_arm(db_arm), .db_type(db_type),
-        .ct_valid(ct_valid), .ct_ready(ct_ready), .ct_op(ct_op), .ct_cq(ct_cq), .ct_index(ct_index),
-        .res_db_valid(res_db_valid), .res_db_cause(res_db_cause), .res_ct_valid(res_ct_valid),
+        .ack_valid(ack_valid), .ack_ready(ack_ready), .ack_cq(ack_cq), .ct_valid(ct_valid), .ct_ready(ct_ready),
+        .ct_op(ct_op), .ct_cq(ct_cq), .ct_index(ct_index), .res_db_valid(res_db_valid), .res_db_cause(res_db_cause),
+        .res_ct_valid(res_ct_valid),
         .res_ct_state(res_ct_state),
         .cfg_we(cfg_we), .cfg_hold(unused_hold), .cfg_cq(cfg_cq), .cfg_data(cfg_data), .wr_we(wr_we), .wr_cq(wr_cq),
         .wr_index(wr_index),
@@ -88,5 +91,5 @@
     );
 
     // While the memories are cleared nothing comes: memory answers nothing, ports are not ready.
-    always @* if (!up) assume (!pub_valid && !db_valid && !ct_valid && !cfg_we && !wr_we);
+    always @* if (!up) assume (!pub_valid && !db_valid && !ack_valid && !ct_valid && !cfg_we && !wr_we);
 `endif

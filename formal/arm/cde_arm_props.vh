@@ -160,7 +160,8 @@ always @(posedge clk) begin
         f_before_f: assert (!fd_valid || fd_before == (f_chained ? fp_facts : 0));
         f_facts: assert (fp_facts == f_facts_fp && fd_facts == f_facts_fd && (!fp_valid || fp_live == f_live_fp) &&
             (!zp_valid || zp_live == f_live_zp) &&
-            {zd_look, zd_destroy, zd_create, zd_return, zd_bell} == f_facts_zd[FD_LOOK -: 5]);
+            {zd_over, zd_look, zd_destroy, zd_create, zd_return, zd_bell} ==
+            {f_facts_zd[FD_OVER], f_facts_zd[FD_LOOK -: 5]});
         f_traced: assert (fp_traced == (fp_valid && (!f_entries(fp) || f_open_fp)) &&
             zp_traced == (zp_valid && (!f_entries(zp) || (zp_x[X_READY] && !zp_x[X_FROZEN]))));
         f_repeats: assert (!zp_valid || zp_retry == (zp[P_OP +: 8] == `CDE_TRC_EVENT_FAILED && !zp[P_GIVE_UP]));
@@ -202,8 +203,8 @@ always @(posedge clk) begin
 `endif
 end
 
-// What a proof of callbacks looks at (f_callback): flags of f_cq, answers to its events and control steps on their way
-// (R, S, C, Q, F), and what stage Z tells
+// What a proof of callbacks looks at (f_callback): flags of f_cq, failed and acknowledged events and control steps on
+// their way (R, S, C, Q, F), and what stage Z tells
 wire f_exists = f_ram_y[Y_EXISTS], f_busy = f_ram_y[Y_BUSY], f_eqe = f_ram_y[Y_EQE];
 wire f_nothing_due = !f_ram_y[Y_ARMED] && !f_ram_y[Y_DUE] && !f_ram_y[Y_MATURE] && !f_busy && !f_eqe;
 // A CQ that is READY exists, in step with its operations.
@@ -223,20 +224,25 @@ wire f_settled = !(f_ram_y[Y_MATURE] && (!f_ram_y[Y_DUE] || !(f_busy || f_eqe)))
 wire f_counted = f_y[Y_DUE] || f_ram_z[Z_MCNT +: IDX_W] == 0;
 function [0:0] f_answer;
     input [P_W-1:0] p;
-    f_answer = p[P_OP +: 8] == `CDE_TRC_EVENT_DONE || p[P_OP +: 8] == `CDE_TRC_EVENT_FAILED;
+    f_answer = p[P_OP +: 8] == `CDE_TRC_EVENT_FAILED;
 endfunction
 wire [4:0] f_answers = {f_fp && f_answer(fp), f_qp && f_answer(qp), f_cp && f_answer(cp), f_sp &&
     f_answer(sp), f_rp && f_answer(rp)};
+function [0:0] f_ack;
+    input [D_W-1:0] d;
+    f_ack = d[D_OP +: 8] == `CDE_TRC_EVENT_DONE;
+endfunction
+wire [4:0] f_acks = {f_fd && f_ack(fd), f_qd && f_ack(qd), f_cd && f_ack(cd), f_sd && f_ack(sd), f_rd && f_ack(rd)};
 wire [4:0] f_control = {f_fd && fd[D_CONTROL], f_qd && qd[D_CONTROL], f_cd && cd[D_CONTROL], f_sd &&
     sd[D_CONTROL], f_rd && rd[D_CONTROL]};
 wire [4:0] f_creates = {f_fd && fd[D_OP +: 8] == `CDE_TRC_CREATE, f_qd && qd[D_OP +: 8] == `CDE_TRC_CREATE, f_cd &&
     cd[D_OP +: 8] == `CDE_TRC_CREATE,
     f_sd && sd[D_OP +: 8] == `CDE_TRC_CREATE, f_rd && rd[D_OP +: 8] == `CDE_TRC_CREATE};
-// Every operation is one of a port, of control or of the timer.
+// Every operation is one of a port, of control, an acknowledgement or the timer's.
 function [0:0] f_kind;
     input [D_W-1:0] d;
     case (d[CQ_W + IDX_W + 31 +: 2])
-        2'b00: f_kind = d[CQ_W + IDX_W +: 8] == `CDE_TRC_MODERATION;
+        2'b00: f_kind = d[CQ_W + IDX_W +: 8] == `CDE_TRC_MODERATION || f_ack(d);
         2'b01: f_kind = d[CQ_W + IDX_W +: 8] == `CDE_TRC_DOORBELL || d[CQ_W + IDX_W +: 8] == `CDE_TRC_CB_RETURN;
         2'b10: f_kind = d[CQ_W + IDX_W +: 8] == `CDE_TRC_CREATE || d[CQ_W + IDX_W +: 8] == `CDE_TRC_DESTROY ||
             d[CQ_W + IDX_W +: 8] == 8'hff;
@@ -271,7 +277,7 @@ wire [511:0] f_db_f_mine = {fd_x, fd_x_next, fd_legal, fd_facts & ~({{(FD_W-2){1
     {2{!fd_facts[FD_ARM]}}} << FD_TYPE), fd_call_mark};
 wire [511:0] f_db_z = {zd_settings, zd_owner};
 wire [511:0] f_db_z_mine = {zd_x, zd_x_next, zd_y, zd_y_next, zd_call, zd_due, zd_legal, zd_call_mark, zd_look,
-    zd_destroy, zd_create, zd_return, zd_bell};
+    zd_destroy, zd_create, zd_return, zd_bell, zd_over};
 // By stage (C, Q, F, Z): no doorbell of f_cq, or one that changes nothing
 wire [3:0] f_idle = {!f_zd || (!zd_owner && zd_x_next == zd_x && zd_y_next == zd_y && !zd_call && !zd_due),
     !f_fd || (!fd_owner && fd_x_next == fd_x), !f_qd || (!qd_owner && qd_x_next == qd_x), !f_cd || !cd_owner};

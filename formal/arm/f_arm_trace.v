@@ -114,11 +114,13 @@ module f_arm_trace
     wire [2:0]       settings_now = cfg_mine ? {|cfg_data[3:2], cfg_data[1:0]} : settings;
     wire [IDX_W-1:0] written_now = wr_mine ? wr_index : written;
     wire             db_take = db_valid && db_ready, ct_take = ct_valid && ct_ready;
+    wire             ack_take = ack_valid && ack_ready;
 
     wire [A_W-1:0] a_in = {pub_valid &&
         pub_cq == cq, pub_quiet, pub_give_up, pub_status, pub_solicited, pub_count, pub_op};
-    wire [B_W-1:0] b_in = {db_take ? db_cq == cq : ct_take && ct_cq == cq, db_take, db_arm, db_type,
-                           db_take ? db_cause : 8'h00, db_take ? db_op : ct_op, db_take ? db_index : ct_index};
+    wire [B_W-1:0] b_in = {db_take ? db_cq == cq : ct_take ? ct_cq == cq : ack_take && ack_cq == cq, db_take, db_arm,
+                           db_type, db_take ? db_cause : 8'h00,
+                           db_take ? db_op : ct_take ? ct_op : `CDE_TRC_EVENT_DONE, db_take ? db_index : ct_index};
     // Its page is compared when the settings are known.
     reg [11:0]         page_1 = 0, page_2 = 0;
     reg [LATE-SEEN-1:0] o_late = 0;
@@ -187,19 +189,20 @@ module f_arm_trace
     wire [IDX_W-1:0] unanswered = w - done, w_ring = w - cons, w_lead = w - prod, w_step = w - w_before;
     always @* begin
         if (p_valid) begin
-            assume (p_op == `CDE_TRC_PUBLISH || p_op == `CDE_TRC_CQ_ERROR || p_op == `CDE_TRC_EVENT_DONE ||
-                p_op == `CDE_TRC_EVENT_FAILED);
+            assume (p_op == `CDE_TRC_PUBLISH || p_op == `CDE_TRC_CQ_ERROR || p_op == `CDE_TRC_EVENT_FAILED);
             if (entries) assume ((p_count == 2'd1 || p_count == 2'd2) && p_count <= unanswered &&
                 life != `CDE_LIFE_FREE);
             else assume (p_count == 2'd0);
             if (p_op == `CDE_TRC_CQ_ERROR) assume (p_status == `CDE_CQST_INTERNAL_ERROR ||
                                                    (p_status == `CDE_CQST_BUFFER_OVERFLOW && life != `CDE_LIFE_FREE));
-            // Memory answers an event that is on its way.
-            if (p_op == `CDE_TRC_EVENT_DONE || p_op == `CDE_TRC_EVENT_FAILED) assume (s[11]);
+            // Memory answers an event that is on its way, once.
+            if (p_op == `CDE_TRC_EVENT_FAILED) assume (s[11] && !(d_valid && d_op == `CDE_TRC_EVENT_DONE));
         end
         if (d_valid) begin
             if (d_host) assume (d_op == `CDE_TRC_DOORBELL || d_op == `CDE_TRC_CB_RETURN);
-            else assume (d_op == `CDE_TRC_CREATE || d_op == `CDE_TRC_DESTROY || d_op == 8'hff);
+            else assume (d_op == `CDE_TRC_CREATE || d_op == `CDE_TRC_DESTROY || d_op == `CDE_TRC_EVENT_DONE ||
+                d_op == 8'hff);
+            if (d_op == `CDE_TRC_EVENT_DONE) assume (s[11]);
             if (d_host && d_cause == 8'h00) assume (d_type != 2'd3);
             if (d_op == `CDE_TRC_CREATE) assume (life == `CDE_LIFE_FREE && w == 0);
             if (d_op == `CDE_TRC_DESTROY) assume (life != `CDE_LIFE_FREE && d_index == w);
@@ -246,7 +249,7 @@ module f_arm_trace
                                         !(on2 && called2));
         c_called_again_by_arm: cover (on2 && called2 && op2 == `CDE_TRC_DOORBELL && calls == 2'd1);
         c_released_by_return: cover (on2 && called2 && op2 == `CDE_TRC_CB_RETURN);
-        c_released_by_answer: cover (on1 && called1 && op1 == `CDE_TRC_EVENT_DONE);
+        c_released_by_answer: cover (on2 && called2 && op2 == `CDE_TRC_EVENT_DONE);
         c_called_by_error: cover (on1 && r1[`CDE_TRACE_EVENT_LSB +: 3] == {`CDE_CQST_INTERNAL_ERROR, 1'b1} &&
                                   op1 == `CDE_TRC_CQ_ERROR);
         c_called_by_chained_arm: cover (on1 && op1 == `CDE_TRC_PUBLISH && on2 && called2 &&

@@ -44,11 +44,16 @@ function [0:0] same_d;          // the timer's have no late one
     input [B_W-1:0]     b;
     input               valid;
     input [D_W-1:0]     d;
-    // Only a port's operation is refused before.
-    same_d = b[B_W-1] == (valid && |d[CQ_W + IDX_W + 31 +: 2]) && (!valid ||
-        ((d[CQ_W + IDX_W + 31] || d[CQ_W + IDX_W + 8 +: 8] == 8'h00) && (|d[CQ_W + IDX_W + 31 +: 2] ?
-            b[0 +: IDX_W + 19] == d[CQ_W +: IDX_W + 19] && b[IDX_W + 19] == d[CQ_W + IDX_W + 31] &&
-            b[IDX_W + 19] != d[CQ_W + IDX_W + 32] : d[CQ_W + IDX_W +: 8] == `CDE_TRC_MODERATION)));
+    reg                 asked, ack;
+    begin
+        asked = |d[CQ_W + IDX_W + 31 +: 2];
+        ack = !asked && d[CQ_W + IDX_W +: 8] == `CDE_TRC_EVENT_DONE;
+        // Only a port's operation is refused before.
+        same_d = b[B_W-1] == (valid && (asked || ack)) && (!valid ||
+            ((d[CQ_W + IDX_W + 31] || d[CQ_W + IDX_W + 8 +: 8] == 8'h00) && (asked || ack ?
+                b[0 +: IDX_W + 19] == d[CQ_W +: IDX_W + 19] && b[IDX_W + 19] == d[CQ_W + IDX_W + 31] &&
+                (ack || b[IDX_W + 19] != d[CQ_W + IDX_W + 32]) : d[CQ_W + IDX_W +: 8] == `CDE_TRC_MODERATION)));
+    end
 endfunction
 
 reg     on_its_way;

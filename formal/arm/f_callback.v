@@ -20,11 +20,12 @@ module f_callback
     wire [CQ_W-1:0] cq = \dut.f_cq ;      // any one CQ
     (* hierconn *) wire \dut.f_exists , \dut.f_busy , \dut.f_eqe , \dut.f_returned , \dut.f_freed , \dut.f_nothing_due ,
         \dut.f_settled , \dut.f_lives , \dut.f_kinds ;
-    (* hierconn *) wire [4:0] \dut.f_answers , \dut.f_control , \dut.f_creates ;
+    (* hierconn *) wire [4:0] \dut.f_answers , \dut.f_acks , \dut.f_control , \dut.f_creates ;
     (* hierconn *) wire [3:0] \dut.f_since ;
 
     wire pub = pub_valid && pub_cq == cq;
-    wire answer = pub && (pub_op == `CDE_TRC_EVENT_DONE || pub_op == `CDE_TRC_EVENT_FAILED);
+    wire fails = pub && pub_op == `CDE_TRC_EVENT_FAILED, acked = ack_valid && ack_cq == cq;
+    wire answer = fails || (acked && ack_ready);
     wire p_sent = ev_pub_valid && ev_pub_data[CQ_W-1:0] == cq, d_sent = ev_db_valid && ev_db_data[CQ_W-1:0] == cq;
     wire again = ev_pub_data[10+IDX_W+CQ_W];     // an event whose write failed
     wire ct_take = ct_valid && ct_ready;
@@ -35,8 +36,9 @@ module f_callback
 
     always @* begin
         if (db_valid) assume (db_op == `CDE_TRC_DOORBELL || db_op == `CDE_TRC_CB_RETURN);
-        if (answer) assume (event_out);
-        if (pub) assume (pub_op != `CDE_TRC_CREATE && pub_op != `CDE_TRC_DESTROY);
+        // Memory has one answer to an event.
+        if (fails || acked) assume (event_out && !(fails && acked));
+        if (pub) assume (pub_op != `CDE_TRC_CREATE && pub_op != `CDE_TRC_DESTROY && pub_op != `CDE_TRC_EVENT_DONE);
         if (ct_valid) begin
             assume (steps == 0);
             assume (ct_op == `CDE_TRC_CREATE || ct_op == `CDE_TRC_DESTROY || ct_op == 8'hff);
@@ -69,8 +71,8 @@ module f_callback
 `ifndef PROPERTIES_ONLY
     // ---------------------------------------------------------------- for the induction
     // Stage Z tells what is sent, returned and freed; the flags know it already.
-    wire [2:0] answers = \dut.f_answers [0] + \dut.f_answers [1] + \dut.f_answers [2] + \dut.f_answers [3] +
-    \dut.f_answers [4];
+    wire [4:0] on_way = \dut.f_answers | \dut.f_acks ;
+    wire [2:0] answers = on_way[0] + on_way[1] + on_way[2] + on_way[3] + on_way[4];
     wire       out_now = event_out || p_sent || d_sent, outstanding_now = d_sent || (between &&
         !\dut.f_returned ), exists_now = exists && !\dut.f_freed ;
     always @(posedge clk) if (!rst) begin
@@ -79,6 +81,7 @@ module f_callback
         i_nothing_yet: assert (up || (!event_out && !outstanding && !exists && steps == 0 && answers == 0 &&
             \dut.f_control == 0));
         if (age > 1) begin
+            i_one_answer: assert ((\dut.f_answers & \dut.f_acks ) == 0);
             i_event: assert ({3'b000, \dut.f_eqe } == {3'b000, out_now} + {1'b0, answers});
             i_outstanding: assert (\dut.f_busy == outstanding_now);
             i_exists: assert (exists_now == (\dut.f_exists || |\dut.f_creates ) &&

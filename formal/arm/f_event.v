@@ -52,7 +52,7 @@ module f_event #(
         .eqc_valid(eqc_valid), .eqc_hold(eqc_early || eqc_valid), .eqc_create(1'b0), .eqc_vector_we(1'b0),
         .eqc_ring_we(1'b1), .eqc_eq(1'b0), .eqc_base(58'd0),
         .eqc_log2(5'd2), .eqc_vector(16'd0), .eqc_index(eqc_index), .eqc_left(unused_left), .gone_valid(1'b0),
-        .gone_eq(1'b0), .gone_lap(1'b0), .irq_eq(1'b0), .irq_vector(vector), .eq_valid(eq_valid),
+        .gone_eq(1'b0), .gone_lap(1'b0), .gone_more(2'd0), .irq_eq(1'b0), .irq_vector(vector), .eq_valid(eq_valid),
         .eq_ready(eq_ready), .eq_number(eq_number), .eq_addr(eq_addr), .eq_data(eq_data), .eq_void(eq_void),
         .eq_record(eq_record)
     );

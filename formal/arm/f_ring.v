@@ -25,7 +25,8 @@ module f_ring (
     input wire [1:0]   resize_log2,
     input wire         fails,            // memory answers: to be written again, or over
     input wire         over,
-    input wire         answer_cq
+    input wire         answer_cq,
+    input wire         both              // the other one, too, if it was written with it
 );
 
     localparam IDX_W = 4, RETRY_W = 65 + 2 * IDX_W, EV_W = RETRY_W + 5 + IDX_W, REC_W = RETRY_W + 1;
@@ -47,6 +48,7 @@ module f_ring (
     wire [IDX_W-1:0]    unused_index;
     wire [15:0]         unused_vector;
     wire                gone = over && !rst;
+    wire                together = both && written == 2'b11 && eq_of[0] == eq_of[1] && lap_of[0] == lap_of[1];
     wire                change = resize && !rst;
 
     cde_event #(
@@ -61,7 +63,8 @@ module f_ring (
         .eqc_base(58'd0),
         .eqc_log2({3'd0, resize_log2}), .eqc_vector(16'd0), .eqc_index(unused_index), .eqc_left(eqc_left),
         .gone_valid(gone),
-        .gone_eq(eq_of[answer_cq]), .gone_lap(lap_of[answer_cq]), .irq_eq(1'b0), .irq_vector(unused_vector),
+        .gone_eq(eq_of[answer_cq]), .gone_lap(lap_of[answer_cq]), .gone_more({1'b0, together}),
+        .irq_eq(1'b0), .irq_vector(unused_vector),
         .eq_valid(eq_valid),
         .eq_ready(eq_ready), .eq_number(eq_number), .eq_addr(unused_addr), .eq_data(unused_data), .eq_void(unused_void),
         .eq_record(eq_record)
@@ -100,6 +103,7 @@ module f_ring (
         if (fails || over) written[answer_cq] <= 1'b0;
         if (fails) failed[answer_cq] <= 1'b1;
         if (over) out[answer_cq] <= 1'b0;
+        if (over && together) {written, out} <= 4'd0;
         if (change) for (c = 0; c < 2; c = c + 1) if (out[c] && eq_of[c] == resize_eq) old[c] <= 1'b1;
         if (change && eq_valid && !sent && called[sent_cq] && eq_number == resize_eq) passed[sent_cq] <= 1'b1;
     end

@@ -64,7 +64,7 @@ module f_rules #(
                             error && p_status == `CDE_CQST_BUFFER_OVERFLOW, p_op == `CDE_TRC_EVENT_FAILED, p_count,
                                 p_solicited, p_status};
     wire            acts = d_facts[FD_BELL] || (d_facts[FD_RETURN] &&
-        d_y[Y_BUSY]) || d_facts[FD_CREATE] || d_facts[FD_DESTROY] || d_facts[FD_LOOK];
+        d_y[Y_BUSY]) || d_facts[FD_CREATE] || d_facts[FD_DESTROY] || d_facts[FD_LOOK] || d_facts[FD_OVER];
     wire            freed = d_facts[FD_DESTROY] && !d_y_next[Y_EXISTS];
 
     wire [1:0]      early;
@@ -144,17 +144,19 @@ module f_rules #(
     wire [IDX_W-1:0] w_answered = w_next - n_done, w_ring = w_next - n_cons, w_lead = w_next - n_prod;
     always @* begin
         if (p_valid) begin
-            assume (p_op == `CDE_TRC_PUBLISH || p_op == `CDE_TRC_CQ_ERROR || p_op == `CDE_TRC_EVENT_DONE ||
-                p_op == `CDE_TRC_EVENT_FAILED);
+            assume (p_op == `CDE_TRC_PUBLISH || p_op == `CDE_TRC_CQ_ERROR || p_op == `CDE_TRC_EVENT_FAILED);
             if (entries) assume ((p_count == 2'd1 || p_count == 2'd2) && p_count <= unanswered &&
                 life != `CDE_LIFE_FREE);
             else assume (p_count == 2'd0);
             if (p_op == `CDE_TRC_CQ_ERROR) assume (p_status == `CDE_CQST_INTERNAL_ERROR ||
                 (p_status == `CDE_CQST_BUFFER_OVERFLOW && life != `CDE_LIFE_FREE));
-            if (p_op == `CDE_TRC_EVENT_DONE || p_op == `CDE_TRC_EVENT_FAILED) assume (s[11]);
+            if (p_op == `CDE_TRC_EVENT_FAILED) assume (s[11]);
         end
         if (d_valid) begin
-            assume (host || d_op == `CDE_TRC_CREATE || d_op == `CDE_TRC_DESTROY || d_op == `CDE_TRC_MODERATION);
+            assume (host || d_op == `CDE_TRC_CREATE || d_op == `CDE_TRC_DESTROY || d_op == `CDE_TRC_MODERATION ||
+                d_op == `CDE_TRC_EVENT_DONE);
+            // Memory has one answer for an event that is on its way.
+            if (d_op == `CDE_TRC_EVENT_DONE) assume (s[11] && !(p_valid && p_op == `CDE_TRC_EVENT_FAILED));
             if (!host) assume (d_cause_in == 8'h00);
             if (d_cause_in == 8'h00) assume (d_type != 2'd3);
             if (d_op == `CDE_TRC_CREATE) assume (life == `CDE_LIFE_FREE);
@@ -181,7 +183,7 @@ module f_rules #(
         end
         // CQ-06, CQ-11: said once more, of the design alone
         call_takes_an_arm: assert (!(d_valid && d_call) || (y_next[Y_BUSY] && !y_next[Y_ARMED] && !y_next[Y_DUE] &&
-            !d_y[Y_EQE] || p_valid));
+            (!d_y[Y_EQE] || d_facts[FD_OVER]) || p_valid));
         never_two_calls: assert (!(p_valid && p_call && d_valid && d_call));
         called_when_possible: assert (!(y[Y_MATURE] && !y[Y_BUSY] && !y[Y_EQE]));
     end
@@ -248,7 +250,7 @@ module f_rules #(
         c_due_behind_both: cover (y[Y_MATURE] && y[Y_BUSY] && y[Y_EQE]);
         c_due_moderated: cover (y[Y_DUE] && !y[Y_MATURE]);
         c_released_by_return: cover (d_valid && d_call && d_op == `CDE_TRC_CB_RETURN);
-        c_released_by_answer: cover (p_valid && p_call && p_op == `CDE_TRC_EVENT_DONE);
+        c_released_by_answer: cover (d_valid && d_call && d_op == `CDE_TRC_EVENT_DONE);
         c_released_by_giving_up: cover (p_valid && p_call && p_op == `CDE_TRC_EVENT_FAILED);
         c_released_by_timer: cover (d_valid && d_call && d_op == `CDE_TRC_MODERATION);
         c_called_by_entry: cover (p_valid && p_call && p_op == `CDE_TRC_PUBLISH);

@@ -38,7 +38,7 @@ module f_isolation
     wire [2*EV_W-1:0] ev_data [0:1];
     wire [1:0]      trace_valid [0:1];
     wire [511:0]    trace_data [0:1];
-    wire [1:0]      db_ready, ct_ready, res_valid, cons_we;
+    wire [1:0]      db_ready, ct_ready, ack_ready, res_valid, cons_we;
     wire [7:0]      res_cause [0:1];
     wire [95:0]     unused_state [0:1];
     wire [1:0]      unused_ct_valid;
@@ -51,7 +51,7 @@ module f_isolation
     // Moderation is off for all; the watched CQ's page does not change.
     wire [39+IDX_W:0] cfg_off = cfg_data & ~{{(36+IDX_W){1'b0}}, 4'b1100};
     always @* begin
-        if (!up) assume (!pub_valid && !db_valid && !ct_valid);
+        if (!up) assume (!pub_valid && !db_valid && !ack_valid && !ct_valid);
         assume (\copy[1].dut.f_cq == cq);
         if (cfg_we && cfg_cq == cq) assume (cfg_data[CF_PAGE +: 12] == page);
         // Settings are written before a CQ exists.
@@ -78,6 +78,7 @@ module f_isolation
                 .db_op(db[0] ? `CDE_TRC_CB_RETURN : `CDE_TRC_DOORBELL), .db_cause(db[8:1]), .db_cq(db[9 +: CQ_W]),
                 .db_page(db_page),
                 .db_index(db[9+CQ_W +: IDX_W]), .db_arm(db[9+CQ_W+IDX_W]), .db_type(db[10+CQ_W+IDX_W +: 2]),
+                .ack_valid(ack_valid), .ack_ready(ack_ready[g]), .ack_cq(ack_cq),
                 .ct_valid(ct_valid), .ct_ready(ct_ready[g]), .ct_op(ct_op), .ct_cq(ct_cq), .ct_index(ct_index),
                 .res_db_valid(res_valid[g]), .res_db_cause(res_cause[g]), .res_ct_valid(unused_ct_valid[g]),
                 .res_ct_state(unused_state[g]),
@@ -113,7 +114,8 @@ module f_isolation
         same_steps: assert (traced_1 == traced_2);
         same_step_data_1: assert (!traced_1[0] || trace_data[0][0 +: 256] == trace_data[1][0 +: 256]);
         same_step_data_2: assert (!traced_1[1] || trace_data[0][256 +: 256] == trace_data[1][256 +: 256]);
-        same_port_timing: assert (db_ready[0] == db_ready[1] && ct_ready[0] == ct_ready[1]);
+        same_port_timing: assert (db_ready[0] == db_ready[1] && ct_ready[0] == ct_ready[1] &&
+            ack_ready[0] == ack_ready[1]);
     end
     always @(posedge clk) if (age > 1) same_error_state: assert (dead[0] == dead[1]);
 
@@ -137,6 +139,7 @@ module f_isolation
     (* hierconn *) wire [(CF_W << CQ_W) - 1:0] \copy[0].dut.settings_db_ram.words , \copy[1].dut.settings_db_ram.words ,
         \copy[0].dut.settings_pub_ram.words , \copy[1].dut.settings_pub_ram.words ;
     (* hierconn *) wire [3:0] \copy[0].dut.ct_age , \copy[1].dut.ct_age ;
+    (* hierconn *) wire \copy[0].dut.ack_last , \copy[1].dut.ack_last ;
     (* hierconn *) wire [(IDX_W << CQ_W) - 1:0] \copy[0].dut.written_ram.words , \copy[1].dut.written_ram.words ;
     (* hierconn *) wire [1:0] \copy[0].dut.look_i.state , \copy[1].dut.look_i.state ;
     (* hierconn *) wire [15:0] \copy[0].dut.prescale , \copy[1].dut.prescale ;
@@ -180,10 +183,10 @@ module f_isolation
         input           valid_1, valid_2;
         input [D_W-1:0] a, b;
         alike = valid_1 == valid_2 && (!valid_1 ||
-            // Control: what a doorbell alone has is not looked at.
-            (!foreign(a) && !foreign(b) && (a[B+32] ? a[B+32:B+19] == b[B+32:B+19] && a[B+15:0] == b[B+15:0] &&
-                !a[B+31] && (a[B +: 8] == `CDE_TRC_CREATE || a[B +: 8] == `CDE_TRC_DESTROY ||
-                    a[B +: 8] == 8'hff) : a == b && a[B+32:B+31] == 2'b01 &&
+            // Control, acknowledgements: what a doorbell alone has is not looked at.
+            (!foreign(a) && !foreign(b) && (!a[B+31] ? a[B+32:B+19] == b[B+32:B+19] && a[B+15:0] == b[B+15:0] &&
+                (a[B+32] ? a[B +: 8] == `CDE_TRC_CREATE || a[B +: 8] == `CDE_TRC_DESTROY ||
+                    a[B +: 8] == 8'hff : a[B +: 8] == `CDE_TRC_EVENT_DONE) : a == b && a[B+32:B+31] == 2'b01 &&
                 (a[B +: 8] == `CDE_TRC_DOORBELL || a[B +: 8] == `CDE_TRC_CB_RETURN))) ||
             (foreign(a) && foreign(b) && a[B+32:B+31] == 2'b01 && b[B+32:B+31] == 2'b01 &&
                 (a[B +: 8] == `CDE_TRC_DOORBELL ||
@@ -223,7 +226,8 @@ module f_isolation
         i_seeks: assert ((\copy[0].dut.look_i.state == 2'd0 || \copy[0].dut.look_i.state == 2'd3) &&
             (\copy[1].dut.look_i.state == 2'd0 || \copy[1].dut.look_i.state == 2'd3));
         i_time: assert (\copy[0].dut.prescale == \copy[1].dut.prescale && \copy[0].dut.now == \copy[1].dut.now );
-        i_patience: assert (\copy[0].dut.ct_age == \copy[1].dut.ct_age );
+        i_patience: assert (\copy[0].dut.ct_age == \copy[1].dut.ct_age &&
+            \copy[0].dut.ack_last == \copy[1].dut.ack_last );
         i_no_looks: assert (none_waits && !\copy[0].dut.look_valid && !\copy[1].dut.look_valid &&
             (\copy[0].dut.waiting_i.flags & cleared) == 0 && (\copy[1].dut.waiting_i.flags & cleared) == 0);
         i_walk: assert (!init || (\copy[0].dut.waiting_i.clear_addr == walked[CQ_W-1:0] &&

@@ -3,7 +3,8 @@
 //
 // Purpose: AXI4 rules of a write master for any beats and any behaviour of memory, wrong responses included; at most
 //          MAX_WRITES outstanding; the written index moves when address and data were both accepted, once for each
-//          completion beat, in order; neither side waits for more than one beat of the other (ISO-04).
+//          completion beat, in order; a completion waits for one beat of events, these for five of completions
+//          (ISO-04).
 // Ports:   free inputs.
 // Latency: none.
 `default_nettype none
@@ -28,8 +29,9 @@ module f_issue #(
     input wire [IDX_W-1:0]  cq_written,
     input wire              eq_valid,
     input wire [EQ_W-1:0]   eq_number,
-    input wire [63:4]       eq_addr,
-    input wire [127:0]      eq_data,
+    input wire [63:6]       eq_addr,
+    input wire [511:0]      eq_data,
+    input wire [3:0]        eq_lanes,
     input wire              eq_void,
     input wire [7:0]        eq_record,
     input wire              awready,
@@ -51,7 +53,7 @@ module f_issue #(
     wire              up = age[INIT_W+1];
 
     wire              cq_ready, eq_ready, barrier_done, awvalid, wvalid, wr_we, unused_any, ans_valid, ans_error, stray,
-        count_cqe, count_eqe;
+        count_cqe, count_eqe, unused_refused;
     wire [M_ID_W-1:0] awid;
     wire [63:0]       awaddr, wstrb;
     wire [511:0]      wdata;
@@ -71,6 +73,7 @@ module f_issue #(
         .cq_number(cq_number), .cq_addr(cq_addr), .cq_data(cq_data), .cq_half(cq_half), .cq_count(cq_count),
         .cq_solicited(cq_solicited), .cq_quiet(cq_quiet), .cq_written(cq_written), .barrier_done(barrier_done),
         .eq_valid(eq_valid && up), .eq_ready(eq_ready), .eq_number(eq_number), .eq_addr(eq_addr), .eq_data(eq_data),
+        .eq_lanes(eq_lanes),
         .eq_void(eq_void),
         .eq_record(eq_record), .m_axi_awid(awid), .m_axi_awaddr(awaddr), .m_axi_awvalid(awvalid),
         .m_axi_awready(awready),
@@ -78,7 +81,7 @@ module f_issue #(
         .m_axi_bresp(bresp), .m_axi_bvalid(bvalid), .m_axi_bready(bready && up), .wr_we(wr_we), .wr_cq(wr_cq),
         .wr_index(wr_index), .ans_any(unused_any),
         .ans_valid(ans_valid), .ans_id(unused_id), .ans_counts(unused_counts), .ans_record(ans_record),
-        .ans_error(ans_error), .stray(stray),
+        .ans_error(ans_error), .stray(stray), .refused(unused_refused),
         .count_cqe(count_cqe), .count_eqe(count_eqe)
     );
 
@@ -96,10 +99,14 @@ module f_issue #(
     );
 
     // A beat that writes something writes whole entries.
-    always @* if (cq_valid && !cq_barrier) assume (cq_half != 2'b00);
+    always @* begin
+        if (cq_valid && !cq_barrier) assume (cq_half != 2'b00);
+        if (eq_valid) assume (eq_lanes != 4'd0);
+    end
 
     wire took_cq = cq_valid && up && cq_ready, took_eq = eq_valid && up && eq_ready;
-    reg  [1:0]        passed_cq, passed_eq;       // beats of the other side since this one waits
+    reg  [1:0]        passed_cq;                  // beats of the other side since this one waits
+    reg  [2:0]        passed_eq;
     reg  [2:0]        left;                       // 4: a completion beat is out; 2, 1: its address, its data are
     reg  [IDX_W-1:0]  index;
     reg  [CQ_W-1:0]   number;
@@ -118,10 +125,11 @@ module f_issue #(
             left <= wr_we ? 3'd0 : left & {1'b1, !(awvalid && awready), !(wvalid && wready)};
         end
         if (took_cq) strobes <= {{32{cq_half[1]}}, {32{cq_half[0]}}};
-        if (took_eq) strobes <= eq_void ? 64'd0 : 64'hffff << (16 * eq_addr[5:4]);
+        if (took_eq) strobes <= eq_void ? 64'd0 :
+            {{16{eq_lanes[3]}}, {16{eq_lanes[2]}}, {16{eq_lanes[1]}}, {16{eq_lanes[0]}}};
         if (up) begin
             whole_entries: assert (!wvalid || wstrb == strobes);
-            fair: assert (passed_cq <= 1 && passed_eq <= 1);
+            fair: assert (passed_cq <= 1 && passed_eq <= 5);
             // CQ-22: the host can see the entry from the moment in which address and data are both with memory.
             written_when_accepted: assert (wr_we == (left[2] && (!left[1] || (awvalid && awready)) &&
                 (!left[0] || (wvalid && wready))));

@@ -2,12 +2,12 @@
 // cde_arm: arm state of every CQ; decides every callback.
 //
 // Purpose: two pipelines, publication (write responses, overflows) and doorbells (consumer index, arm, callback return,
-//          control, moderation), change one state, each one operation per cycle. Operations of one cycle on one CQ are
-//          chained, publication first, so neither side ever waits for the other and no set meets a clear. The state is
-//          split over three stages, counts (C), flags (F), ages (Z), each a loop of one cycle. Between counts and flags
-//          lies stage Q, which compares and decodes, so that the loop of the flags finds single bits.
-// Ports:   publication in (pub_*, never refused), doorbells in (db_*), control in (ct_*), results (res_*), callbacks
-//          out (one FIFO push per pipeline), copies of the consumer index for the producer side, trace lanes 1 and 2.
+//          control, moderation, acknowledged events), change one state, each one operation per cycle. Operations of one
+//          cycle on one CQ are chained, publication first, so neither side ever waits for the other and no set meets a
+//          clear. The state is split over three stages, counts (C), flags (F), ages (Z), each a loop of one cycle.
+//          Between counts and flags stage Q compares and decodes, so that the loop of the flags finds single bits.
+// Ports:   publication in (pub_*, never refused), doorbells in (db_*), acknowledged events (ack_*), control in (ct_*),
+//          results (res_*), callbacks out (one push per pipeline), copies of the consumer index, trace lanes 1 and 2.
 // Latency: operation accepted in cycle t; counts moved in t+3, flags decided in t+5; callback pushed in t+6; cause,
 //          control result and trace in t+7. Settings and written index count as of t+2.
 `default_nettype none
@@ -31,7 +31,6 @@ module cde_arm #(
     output wire [`CDE_MEM_W-1:0] mem_o,
     input  wire               rst,
     input  wire               init,          // clearing walk after reset
-
     // Publication
     input  wire               pub_valid,
     input  wire [7:0]         pub_op,
@@ -41,7 +40,6 @@ module cde_arm #(
     input  wire [1:0]         pub_status,
     input  wire               pub_give_up,
     input  wire [RETRY_W-1:0] pub_retry,
-
     // Doorbells
     input  wire               db_valid,
     output wire               db_ready,
@@ -53,6 +51,10 @@ module cde_arm #(
     input  wire               db_arm,
     input  wire [1:0]         db_type,
 
+    // Acknowledged events
+    input  wire               ack_valid,
+    output wire               ack_ready,
+    input  wire [CQ_W-1:0]    ack_cq,
     // Control steps: CREATE, DESTROY, or any other code for a look at the state
     input  wire               ct_valid,
     output wire               ct_ready,
@@ -65,13 +67,11 @@ module cde_arm #(
     output reg  [7:0]         res_db_cause,
     output wire               res_ct_valid,
     output wire [95:0]        res_ct_state,  // trace encoding
-
     // Settings, written by control: not while cfg_hold, which is short
     input  wire               cfg_we,
     output wire               cfg_hold,
     input  wire [CQ_W-1:0]    cfg_cq,
     input  wire [`CDE_CFG_W-1:0] cfg_data,
-
     // Index after the last entry accepted by memory, written where entries are issued
     input  wire               wr_we,
     input  wire [CQ_W-1:0]    wr_cq,
@@ -84,12 +84,9 @@ module cde_arm #(
     // A CQ goes into its error state, one cycle after stage C; a CQ is created, and leaves it
     output wire               dies, revives,
     output wire [CQ_W-1:0]    dies_cq, revives_cq,
-
     // Callbacks, one push port for each pipeline
-    output wire               ev_pub_valid,
-    output wire [EV_W-1:0]    ev_pub_data,
-    output wire               ev_db_valid,
-    output wire [EV_W-1:0]    ev_db_data,
+    output wire               ev_pub_valid, ev_db_valid,
+    output wire [EV_W-1:0]    ev_pub_data, ev_db_data,
 
     // Trace lanes 1 and 2
     output wire [1:0]         trace_valid,
@@ -106,7 +103,6 @@ module cde_arm #(
     // ---------------------------------------------------------------- time
     reg [15:0] prescale;
     reg [17:0] now;
-
     always @(posedge clk) begin
         prescale <= prescale == LAST_CYCLE[15:0] ? 16'd0 : prescale + 16'd1;
         if (prescale == LAST_CYCLE[15:0]) now <= now + 18'd1;
@@ -118,35 +114,37 @@ module cde_arm #(
 
     // ---------------------------------------------------------------- stage A: choice of the doorbell side's operation
     reg  [3:0]        ct_age, look_age;
-    reg               ct_last, look_last;     // its age is PATIENCE
-    wire              look_valid;
+    reg               ct_last, look_last, ack_last;      // its age is PATIENCE; it has given way to a doorbell
     wire [CQ_W-1:0]   look_cq;
-    wire              look_ripe, looks_between, look_waits;
-    wire              ct_force = ct_valid && ct_last;
-    wire              look_force = look_valid && look_last;
-    assign db_ready = !init && !ct_force && !look_force;
+    wire              look_valid, look_ripe, looks_between, look_waits;
+    wire              ct_force = ct_valid && ct_last, look_force = look_valid && look_last;
+    // Acknowledgements and doorbells take turns when both wait.
+    assign db_ready = !init && !ct_force && !look_force && !ack_last;
     wire db_take = db_valid && db_ready;
-    assign ct_ready = !init && (ct_force || (!db_valid && !look_force));
-    wire ct_take = ct_valid && ct_ready;
-    wire look_take = !init && look_valid && !db_take && !ct_take;
+    // Which one has the slot if no doorbell does: db_valid is late.
+    wire ack_turn = ack_valid && !ct_force && !look_force;
+    wire ct_turn = ct_valid && (ct_force || !(look_force || ack_valid));
+    assign ack_ready = !init && ack_turn && !db_take;
+    assign ct_ready = !init && ct_turn && !db_take;
+    wire look_take = !init && look_valid && !db_take && !ct_ready && !ack_ready;
 
     always @(posedge clk) begin
-        if (!ct_valid || ct_take) ct_age <= 4'd0;
+        if (!ct_valid || ct_ready) ct_age <= 4'd0;
         else if (!ct_last) ct_age <= ct_age + 4'd1;
         if (!look_valid || look_take) look_age <= 4'd0;
         else if (!look_last) look_age <= look_age + 4'd1;
-        ct_last <= ct_valid && !ct_take && ct_age >= PATIENCE - 4'd1;
+        ct_last <= ct_valid && !ct_ready && ct_age >= PATIENCE - 4'd1;
         look_last <= look_valid && !look_take && look_age >= PATIENCE - 4'd1;
-        if (rst) {ct_age, look_age, ct_last, look_last} <= 10'd0;
+        ack_last <= ack_valid && !ack_ready && (db_take || ack_last);
+        if (rst) {ct_age, look_age, ct_last, look_last, ack_last} <= 11'd0;
     end
-    wire ct_turn = ct_valid && (ct_force || !look_force);     // if no doorbell is taken: db_valid is late
-    wire [CQ_W-1:0] da_cq = db_take ? db_cq : ct_turn ? ct_cq : look_cq;
+    wire [CQ_W-1:0] da_cq = db_take ? db_cq : ct_turn ? ct_cq : ack_turn ? ack_cq : look_cq;
 
     // ---------------------------- operands, stages R, S (memory on its way), C, Q, F, Z
     // Publication; the CQ lies lowest in both.
     localparam P_OP = CQ_W, P_COUNT = P_OP + 8, P_SOLICITED = P_COUNT + 2, P_STATUS = P_SOLICITED + 2,
                P_GIVE_UP = P_STATUS + 2, P_QUIET = P_GIVE_UP + 1, P_RETRY = P_QUIET + 2, P_W = P_RETRY + RETRY_W;
-    // Doorbell side, last who asks: a doorbell page, control. Else it is a look of moderation.
+    // Doorbell side, last who asks: a doorbell page, control. Else it is an acknowledgement or a look of moderation.
     localparam D_INDEX = CQ_W, D_OP = D_INDEX + IDX_W, D_CAUSE = D_OP + 8, D_TYPE = D_CAUSE + 8, D_ARM = D_TYPE + 2,
                D_PAGE = D_ARM + 1, D_HOST = D_PAGE + PAGE_W, D_CONTROL = D_HOST + 1, D_W = D_CONTROL + 1;
     localparam CF_W = `CDE_CFG_W;
@@ -157,9 +155,9 @@ module cde_arm #(
     reg             c_chained, q_chained, f_chained, z_chained;     // both operations are about one CQ
 
     wire [P_W-1:0]  ap = {pub_retry, pub_quiet, pub_give_up, pub_status, pub_solicited, pub_count, pub_op, pub_cq};
-    wire [D_W-1:0]  ad = {ct_take, db_take, db_page, db_arm, db_type, db_take ? db_cause : 8'h00,
-                          db_take ? db_op : ct_turn ? ct_op : `CDE_TRC_MODERATION, db_take ? db_index : ct_index,
-                          da_cq};
+    wire [D_W-1:0]  ad = {ct_ready, db_take, db_page, db_arm, db_type, db_take ? db_cause : 8'h00,
+                          db_take ? db_op : ct_turn ? ct_op : ack_turn ? `CDE_TRC_EVENT_DONE : `CDE_TRC_MODERATION,
+                          db_take ? db_index : ct_index, da_cq};
     wire [CQ_W-1:0] sp_cq = sp[CQ_W-1:0], cp_cq = cp[CQ_W-1:0], qp_cq = qp[CQ_W-1:0], fp_cq = fp[CQ_W-1:0],
                             zp_cq = zp[CQ_W-1:0];
     wire [CQ_W-1:0] sd_cq = sd[CQ_W-1:0], cd_cq = cd[CQ_W-1:0], qd_cq = qd[CQ_W-1:0], fd_cq = fd[CQ_W-1:0],
@@ -170,7 +168,8 @@ module cde_arm #(
         {zp_valid, fp_valid, qp_valid, cp_valid, sp_valid, rp_valid} <=
             {fp_valid, qp_valid, cp_valid, sp_valid, rp_valid, pub_valid} & {6{!rst}};
         {zd_valid, fd_valid, qd_valid, cd_valid, sd_valid, rd_valid} <=
-            {fd_valid, qd_valid, cd_valid, sd_valid, rd_valid, db_take || ct_take || look_take} & {6{!rst}};
+            {fd_valid, qd_valid, cd_valid, sd_valid, rd_valid, db_take || ct_ready || ack_ready || look_take} &
+            {6{!rst}};
         {zp, fp, qp, cp, sp, rp} <= {fp, qp, cp, sp, rp, ap};
         {zd, fd, qd, cd, sd, rd} <= {fd, qd, cd, sd, rd, ad};
         {z_chained, f_chained, q_chained, c_chained} <= {f_chained, q_chained, c_chained, s_chained};
@@ -311,13 +310,13 @@ module cde_arm #(
     reg  [Y_W-1:0] zp_y, zp_y_next, zd_y_mem, zd_y_next;
     wire [Z_W-1:0] zp_z, zp_z_next, zd_z, zd_z_next;
     reg zp_call, zp_due, zp_traced, zp_retry, zp_event, zd_event, zd_call, zd_due, zd_legal;
-    reg zd_bell, zd_return, zd_create, zd_destroy, zd_look;
+    reg zd_bell, zd_return, zd_create, zd_destroy, zd_look, zd_over;
     reg  [IDX_W-1:0] zp_call_mark, zd_call_mark;
     wire [Y_W-1:0] zd_y = z_chained ? zp_y_next : zd_y_mem;
     wire [7:0]     zd_op = zd[D_OP +: 8];
     wire fp_retry = fp[P_OP +: 8] == `CDE_TRC_EVENT_FAILED && !fp[P_GIVE_UP];
     wire           zd_freed = zd_destroy && !zd_y_next[Y_EXISTS];
-    wire           zd_effect = zd_bell || (zd_return && zd_y[Y_BUSY]) || zd_create || zd_destroy || zd_look;
+    wire           zd_effect = zd_bell || (zd_return && zd_y[Y_BUSY]) || zd_create || zd_destroy || zd_look || zd_over;
     wire           zd_traced = zd_effect && (!zd_look || zd_y_next != zd_y);
     wire [7:0]     zd_cause;
 
@@ -327,7 +326,8 @@ module cde_arm #(
         {zp_live, zp_call, zp_due, zp_traced, zp_call_mark} <= {fp_live, fp_call, fp_becomes_due,
                                                                 fp_traced && fp_valid && !rst, fp_call_mark};
         {zd_call, zd_due, zd_legal, zd_call_mark} <= {fd_call, fd_becomes_due, fd_legal, fd_call_mark};
-        {zd_look, zd_destroy, zd_create, zd_return, zd_bell} <= fd_facts[FD_LOOK -: 5] & {5{fd_valid && !rst}};
+        {zd_over, zd_look, zd_destroy, zd_create, zd_return, zd_bell} <= {fd_facts[FD_OVER], fd_facts[FD_LOOK -: 5]} &
+                                                                         {6{fd_valid && !rst}};
         zp_retry <= fp_retry;
         {zp_event, zd_event} <= {fp_valid && (fp_call || fp_retry), fd_valid && fd_call} & {2{!rst}};
         res_db_valid <= zd_valid && zd[D_HOST] && !rst;

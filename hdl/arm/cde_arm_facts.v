@@ -13,7 +13,7 @@ module cde_arm_facts #(
     parameter IDX_W = 16,
     parameter X_BITS = 68,
     parameter FP_BITS = 7,
-    parameter FD_BITS = 18
+    parameter FD_BITS = 19
 ) (
     input  wire              p_valid,
     input  wire [7:0]        p_op,
@@ -72,7 +72,7 @@ module cde_arm_facts #(
     assign p_facts[FP_ANY] = p_loud != 2'd0;
     assign p_facts[FP_SOL] = (p_loud & p_solicited) != 2'd0;
     assign p_facts[FP_NEW_SOL] = (p_live & p_solicited) != 2'd0;
-    assign p_facts[FP_OVER] = p_valid && (p_op == `CDE_TRC_EVENT_DONE || (is_event_failed && p_give_up));
+    assign p_facts[FP_OVER] = p_valid && is_event_failed && p_give_up;
     assign p_facts[FP_PROMPT] = p_valid && (!p_moderated || p_err != `CDE_CQST_OK);
 
     // ---------------------------------------------------------------- doorbell, control, moderation
@@ -84,6 +84,7 @@ module cde_arm_facts #(
     wire bell = d_valid && d_op == `CDE_TRC_DOORBELL && d_clean && d_x[X_READY] && d_legal;
     wire returns = d_valid && d_op == `CDE_TRC_CB_RETURN && d_clean;
     wire look = d_valid && d_op == `CDE_TRC_MODERATION;
+    wire over = d_valid && d_op == `CDE_TRC_EVENT_DONE;
     wire prompt = !d_moderated || d_x[X_ERR +: 2] != `CDE_CQST_OK;
     wire arms = bell && d_arm;
 
@@ -96,7 +97,8 @@ module cde_arm_facts #(
     assign d_facts[FD_LOOK] = look;
     assign d_facts[FD_SOL] = sol_remains;
     assign d_facts[FD_DONE] = d_x[X_ACKP +: IDX_W] == d_index;
-    assign d_facts[FD_RELEASE] = (bell || look) && prompt;
+    assign d_facts[FD_OVER] = over;
+    assign d_facts[FD_RELEASE] = (bell || look || over) && prompt;
     assign d_facts[FD_RIPE] = look && d_ripe;
     assign d_facts[FD_ENDS] = returns && prompt;
     // Typed reading (CQ-09) asks what the merged arm is for. A new solicited entry is a new entry: that is enough for

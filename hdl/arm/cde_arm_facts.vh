@@ -8,12 +8,12 @@ localparam FP_FAIL    = 1;                   // error of the CQ
 localparam FP_ANY     = 2;                   // an entry that satisfies a standing arm for any entry
 localparam FP_SOL     = 3;                   // one that satisfies a standing arm for solicited entries
 localparam FP_NEW_SOL = 4;                   // a solicited entry is new
-localparam FP_OVER    = 5;                   // the event of the latest callback is acknowledged, or given up
+localparam FP_OVER    = 5;                   // the event of the latest callback is given up
 localparam FP_PROMPT  = 6;                   // not moderated, or in error
 localparam FP_W       = 7;
 
 // Doorbell side
-localparam FD_BELL    = 0;                   // accepted doorbell; the operation is one of these five, or has no effect
+localparam FD_BELL    = 0;                   // accepted doorbell; one of these five, FD_OVER, or no effect
 localparam FD_RETURN  = 1;                   // callback return, accepted if one is in progress
 localparam FD_CREATE  = 2;
 localparam FD_DESTROY = 3;
@@ -31,4 +31,5 @@ localparam FD_NEW_SOL = 14;                  // new solicited entries
 localparam FD_SOL_SOL = 15;                  // new solicited entries, if an arm for solicited entries stands
 localparam FD_OLD     = 16;                  // entries that are not new
 localparam FD_RIPE    = 17;                  // moderation is over: what is due is called
-localparam FD_W       = 18;
+localparam FD_OVER    = 18;                  // the event of the latest callback is acknowledged
+localparam FD_W       = 19;

@@ -12,7 +12,7 @@
 module cde_arm_flags #(
     parameter Y_BITS = 10,
     parameter FP_BITS = 7,
-    parameter FD_BITS = 18
+    parameter FD_BITS = 19
 ) (
     input  wire [FP_BITS-1:0] p_facts,
     input  wire [Y_BITS-1:0]  p_y,
@@ -76,7 +76,7 @@ module cde_arm_flags #(
     assign {p_becomes_due, p_mid} = published(p_y, p_facts);
     assign {p_call, p_y_next} = settle(p_mid, p_facts[FP_PROMPT]);
 
-    // ---------------------------------------------------------------- doorbell, control, moderation
+    // ---------------------------------------------------------------- doorbells, control, moderation, acknowledgements
     // {becomes due, flags before they settle}
     function [Y_W:0] asked;
         input [Y_W-1:0]  y;
@@ -97,6 +97,7 @@ module cde_arm_flags #(
             end
             asked[Y_DUE] = y[Y_DUE] || satisfied;
             if (f[FD_RETURN]) asked[Y_BUSY] = 1'b0;
+            if (f[FD_OVER]) asked[Y_EQE] = 1'b0;
             if (f[FD_CREATE]) begin
                 asked[Y_W-1:0] = {Y_W{1'b0}};
                 asked[Y_EXISTS] = 1'b1;

@@ -21,7 +21,7 @@ module cde_event #(
     parameter IDX_W = 16,
     parameter RETRY_W = `CDE_RETRY_W,
     parameter EV_W = `CDE_CALLBACK_W,
-    parameter REC_W = `CDE_WRITE_W
+    parameter REC_W = `CDE_EQE_WRITE_W
 ) (
     input  wire                clk,
     input  wire                rst,
@@ -48,6 +48,7 @@ module cde_event #(
     input  wire                gone_valid,
     input  wire [EQ_W-1:0]     gone_eq,
     input  wire                gone_lap,     // as in its record
+    input  wire [1:0]          gone_more,    // of so many more that were written with it
 
     // Vector lookup
     input  wire [EQ_W-1:0]     irq_eq,
@@ -113,7 +114,8 @@ module cde_event #(
     reg [IDX_W-1:0] position [0:NUM_EQ-1];   // index - origin; both are written a cycle after a slot was given
     reg [IDX_W-1:0] index [0:NUM_EQ-1];
     reg [15:0]      vector [0:NUM_EQ-1];
-    reg [CQ_W:0]    away [0:NUM_EQ-1];       // entries under way, counted a cycle after they are sent
+    localparam AWAY_W = CQ_W < 2 ? 3 : CQ_W + 1;
+    reg [AWAY_W-1:0] away [0:NUM_EQ-1];      // entries under way, counted a cycle after they are sent
     reg             fresh;                   // eq_number got an entry in the cycle before
     reg [IDX_W-1:0] ring_newest, ring_position;     // as read for eq_number
     reg             clear_index, clear_position;    // of clear_eq, in the cycle after its settings
@@ -121,15 +123,17 @@ module cde_event #(
     reg [NUM_EQ-1:0] lap;                    // changes with the ring
 
     // The ring that the last resize left: its EQ's entries of the other lap
-    reg [CQ_W:0]    left;
-    reg             was_gone, was_lap;       // of the cycle before: what leaves with a resize is of the ring before it
+    reg [AWAY_W-1:0] left;
+    reg [2:0]       was_gone;                // of the cycle before: what leaves with a resize is of the ring before it
+    reg             was_lap;
     reg [EQ_W-1:0]  was_eq;
-    wire            old_gone = was_gone && was_lap != lap[was_eq];
+    wire [2:0]      old_gone = was_gone & {3{was_lap != lap[was_eq]}};
     reg [IDX_W-1:0] left_index;              // first one that is not in it
     reg [IDX_W-1:0] left_size;
     reg [EQ_W-1:0]  eqc_was;
-    reg [CQ_W:0]    away_was;                // of eqc_was, in the cycle before, and what changed it then
-    reg             more_was, less_was;
+    reg [AWAY_W-1:0] away_was;               // of eqc_was, in the cycle before, and what changed it then
+    reg             more_was;
+    reg [2:0]       less_was;
     integer         i;
 
     wire [NEW_W-1:0]   ev = take_d ? d_data : p_data[NEW_W-1:0];
@@ -200,10 +204,12 @@ module cde_event #(
     assign eq_record[`CDE_EQE_WRITE_CQ +: CQ_W] = eq_cq;
     assign eq_record[`CDE_EQE_WRITE_RETRY +: RETRY_W] = kept;
 
-    wire more = fresh && eq_number == eqc_was, less = gone_valid && gone_eq == eqc_was;
+    wire [2:0] gone = {3{gone_valid}} & ({1'b0, gone_more} + 3'd1);
+    wire more = fresh && eq_number == eqc_was;
+    wire [2:0] less = gone & {3{gone_eq == eqc_was}};
     wire [IDX_W-1:0] eqc_newest = fresh && eq_number == eqc_eq ? next_index : index[eqc_eq];
     assign eqc_index = eqc_newest;
-    assign eqc_left = left == {{CQ_W{1'b0}}, old_gone};
+    assign eqc_left = left == {{(AWAY_W-3){1'b0}}, old_gone};
     assign irq_vector = vector[irq_eq];
 
     always @(posedge clk) begin
@@ -240,15 +246,16 @@ module cde_event #(
             end
         end
         for (i = 0; i < NUM_EQ; i = i + 1) begin
-            away[i] <= away[i] + {{CQ_W{1'b0}}, fresh && eq_number == i[EQ_W-1:0]} -
-                       {{CQ_W{1'b0}}, gone_valid && gone_eq == i[EQ_W-1:0]};
+            away[i] <= away[i] + {{(AWAY_W-1){1'b0}}, fresh && eq_number == i[EQ_W-1:0]} -
+                       {{(AWAY_W-3){1'b0}}, gone & {3{gone_eq == i[EQ_W-1:0]}}};
         end
         {eqc_was, away_was, more_was, less_was} <= {eqc_eq, away[eqc_was], more, less};
-        {was_gone, was_eq, was_lap} <= {gone_valid && !rst, gone_eq, gone_lap};
-        if (old_gone) left <= left - 1'b1;
+        {was_gone, was_eq, was_lap} <= {gone & {3{!rst}}, gone_eq, gone_lap};
+        left <= left - {{(AWAY_W-3){1'b0}}, old_gone};
         if (eqc_valid && eqc_ring_we) begin
             lap[eqc_eq] <= !lap[eqc_eq];
-            left <= away_was + {{CQ_W{1'b0}}, more_was} + {{CQ_W{1'b0}}, more} - {{CQ_W{1'b0}}, less_was};
+            left <= away_was + {{(AWAY_W-1){1'b0}}, more_was} + {{(AWAY_W-1){1'b0}}, more} -
+                    {{(AWAY_W-3){1'b0}}, less_was};
             left_index <= eqc_newest;
             left_size <= size[eqc_eq];
         end
@@ -256,9 +263,9 @@ module cde_event #(
             last_d <= 1'b0;
             eq_valid <= 1'b0;
             lap <= {NUM_EQ{1'b0}};
-            {left, away_was} <= {(2 * (CQ_W + 1)){1'b0}};
-            {more_was, less_was} <= 2'b00;
-            for (i = 0; i < NUM_EQ; i = i + 1) away[i] <= {(CQ_W + 1){1'b0}};
+            {left, away_was} <= {(2 * AWAY_W){1'b0}};
+            {more_was, less_was} <= 4'd0;
+            for (i = 0; i < NUM_EQ; i = i + 1) away[i] <= {AWAY_W{1'b0}};
         end
     end
 

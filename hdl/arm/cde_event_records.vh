@@ -22,14 +22,33 @@
 `define CDE_CALLBACK_DATA    (`CDE_CALLBACK_RETRY + 1)    // CDE_RETRY_W bits: of what
 `define CDE_CALLBACK_W       (`CDE_CALLBACK_DATA + `CDE_RETRY_W)
 
-// A memory write under way; its AXI ID says the rest: with the top bit the EQ of an EQE write, else the CQ of one of
-// CQEs.
+// An EQE that is to be written
 `define CDE_EQE_WRITE_CQ     0                            // CQ_W bits
 `define CDE_EQE_WRITE_RETRY  CQ_W                         // CDE_RETRY_W bits
+`define CDE_EQE_WRITE_W      (`CDE_EQE_WRITE_RETRY + `CDE_RETRY_W)
+
+// A write of up to four EQEs under way: what each lane of the line has, and what they have in common
+`define CDE_LINE_CQS         0                            // 4 * CQ_W bits
+`define CDE_LINE_SNAPS       (4 * CQ_W)                   // 4 * IDX_W bits
+`define CDE_LINE_INDEX       (`CDE_LINE_SNAPS + 4 * IDX_W) // IDX_W bits: of the first one
+`define CDE_LINE_ADDR        (`CDE_LINE_INDEX + IDX_W)    // 58 bits: address / 64
+`define CDE_LINE_PHASE       (`CDE_LINE_ADDR + 58)
+`define CDE_LINE_PASSED      (`CDE_LINE_PHASE + 1)        // nothing is written
+`define CDE_LINE_LAP         (`CDE_LINE_PASSED + 1)
+`define CDE_LINE_ATTEMPT     (`CDE_LINE_LAP + 1)          // 2 bits
+`define CDE_LINE_FIRST       (`CDE_LINE_ATTEMPT + 2)      // 2 bits: lane of the first one
+`define CDE_LINE_LAST        (`CDE_LINE_FIRST + 2)        // 2 bits
+`define CDE_LINE_W           (`CDE_LINE_LAST + 2)
+
+// Acknowledged EQEs of a line
+`define CDE_ACKS_FIRST       (4 * CQ_W)                   // after the CQs; 2 bits
+`define CDE_ACKS_LAST        (4 * CQ_W + 2)               // 2 bits
+`define CDE_ACKS_W           (4 * CQ_W + 4)
+
+// A write of CQEs under way
 `define CDE_WRITE_COUNT      0                            // 2 bits: entries
 `define CDE_WRITE_SOLICITED  2                            // 2 bits: of the solicited class
 `define CDE_WRITE_QUIET      4                            // 2 bits: satisfy no standing arm
 `define CDE_WRITE_COUNTS     6
-`define CDE_WRITE_W          (`CDE_EQE_WRITE_RETRY + `CDE_RETRY_W)
 
 `endif

@@ -235,13 +235,12 @@ module cde_core #(
     );
 
     // ---------------------------------------------------------------- arm state
-    wire pub_valid, pub_give_up;
-    wire [7:0] pub_op;
-    wire [CQ_W-1:0] pub_cq;
+    wire pub_valid, pub_give_up, ack_valid, ack_ready;
+    wire [7:0] pub_op, ct_op;
+    wire [CQ_W-1:0] pub_cq, ack_cq;
     wire [1:0] pub_count, pub_solicited, pub_quiet, pub_status;
     wire [RETRY_W-1:0] pub_retry;
     wire ct_valid, ct_ready;
-    wire [7:0] ct_op;
     wire [CQ_W-1:0] ct_cq;
     wire [IDX_W-1:0] ct_index;
     wire res_ct_valid;
@@ -262,14 +261,14 @@ module cde_core #(
         .pub_cq(pub_cq), .pub_count(pub_count), .pub_solicited(pub_solicited), .pub_quiet(pub_quiet),
         .pub_status(pub_status), .pub_give_up(pub_give_up), .pub_retry(pub_retry), .db_valid(db_valid),
         .db_ready(db_ready), .db_op(db_op), .db_cause(db_cause), .db_cq(db_cq), .db_page(db_page), .db_index(db_index),
-        .db_arm(db_arm), .db_type(db_type), .ct_valid(ct_valid), .ct_ready(ct_ready), .ct_op(ct_op), .ct_cq(ct_cq),
-        .ct_index(ct_index), .res_db_valid(res_db_valid), .res_db_cause(res_db_cause), .res_ct_valid(res_ct_valid),
+        .db_arm(db_arm), .db_type(db_type), .ack_valid(ack_valid), .ack_ready(ack_ready), .ack_cq(ack_cq),
+        .ct_valid(ct_valid), .ct_ready(ct_ready), .ct_op(ct_op), .ct_cq(ct_cq), .ct_index(ct_index),
+        .res_db_valid(res_db_valid), .res_db_cause(res_db_cause), .res_ct_valid(res_ct_valid),
         .res_ct_state(res_ct_state), .cfg_we(cfg_we), .cfg_hold(cfg_hold), .cfg_cq(cfg_cq), .cfg_data(cfg_data),
         .wr_we(wr_we), .wr_cq(wr_cq), .wr_index(wr_index), .cons_we(cons_we), .cons_cq(cons_cq),
         .cons_index(cons_index), .dies(dies), .dies_cq(dies_cq), .revives(revives), .revives_cq(revives_cq),
-        .ev_pub_valid(ev_pub_valid), .ev_pub_data(ev_pub_data),
-        .ev_db_valid(ev_db_valid), .ev_db_data(ev_db_data), .trace_valid(trace_valid[2:1]),
-        .trace_data(trace_data[767:256])
+        .ev_pub_valid(ev_pub_valid), .ev_pub_data(ev_pub_data), .ev_db_valid(ev_db_valid), .ev_db_data(ev_db_data),
+        .trace_valid(trace_valid[2:1]), .trace_data(trace_data[767:256])
     );
 
     // ---------------------------------------------------------------- producer side
@@ -337,10 +336,11 @@ module cde_core #(
         .xirq_sent(xirq_sent), .xirq_vector(xirq_vector), .m_axis_irq_tdata(m_axis_irq_tdata),
         .m_axis_irq_tvalid(m_axis_irq_tvalid), .m_axis_irq_tready(m_axis_irq_tready), .pub_valid(pub_valid),
         .pub_op(pub_op), .pub_cq(pub_cq), .pub_count(pub_count), .pub_solicited(pub_solicited), .pub_quiet(pub_quiet),
-        .pub_status(pub_status), .pub_give_up(pub_give_up), .pub_retry(pub_retry), .wr_we(wr_we), .wr_cq(wr_cq),
-        .wr_index(wr_index), .barrier_done(barrier_done), .err_valid(ans_err_valid), .err_cause(ans_err_cause),
-        .err_kind(ans_err_kind), .err_object(ans_err_object), .err_index(ans_err_index), .count_error(count_error),
-        .count_stray(count_stray), .count_cqe(count_cqe), .count_eqe(count_eqe)
+        .pub_status(pub_status), .pub_give_up(pub_give_up), .pub_retry(pub_retry), .ack_valid(ack_valid),
+        .ack_ready(ack_ready), .ack_cq(ack_cq), .wr_we(wr_we), .wr_cq(wr_cq), .wr_index(wr_index),
+        .barrier_done(barrier_done), .err_valid(ans_err_valid), .err_cause(ans_err_cause), .err_kind(ans_err_kind),
+        .err_object(ans_err_object), .err_index(ans_err_index), .count_error(count_error), .count_stray(count_stray),
+        .count_cqe(count_cqe), .count_eqe(count_eqe)
     );
 
     assign m_axi_awlen = 8'd0;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_host_write: everything between an allocated entry or a due callback and host memory.
 //
-// Purpose: groups the blocks that share m_axi: coalescing of entries (cde_coalescer), issue and tracking of writes
-//          (cde_issue), answers (cde_answer), event queues (cde_event), interrupts (cde_irq).
+// Purpose: groups the blocks that share m_axi: coalescing of entries (cde_coalescer, cde_eqe_coalescer), issue and
+//          tracking of writes (cde_issue), answers (cde_answer), event queues (cde_event), interrupts (cde_irq).
 // Ports:   entries (ent_*), callbacks (ev_*), EQ settings (eqc_*), m_axi, m_axis_irq, publication steps (pub_*),
-//          written index, reports.
-// Latency: entry in cycle t, m_axi valid in t+1; write response in t, publication step in t+1, that of an event's in
-//          t+2; callback in t, m_axi valid in t+2.
+//          acknowledged event entries (ack_*), written index, reports.
+// Latency: entry in cycle t, m_axi valid in t+1; write response in t, publication step in t+1, ack_* in t+4; callback
+//          in t, m_axi valid in t+2.
 `default_nettype none
 `include "cde_cq_records.vh"
 `include "cde_event_records.vh"
@@ -74,7 +74,7 @@ module cde_host_write #(
     output wire               m_axis_irq_tvalid,
     input  wire               m_axis_irq_tready,
 
-    // Publication steps and written index for the arm state
+    // Steps and written index for the arm state
     output wire               pub_valid,
     output wire [7:0]         pub_op,
     output wire [CQ_W-1:0]    pub_cq,
@@ -84,6 +84,9 @@ module cde_host_write #(
     output wire [1:0]         pub_status,
     output wire               pub_give_up,
     output wire [RETRY_W-1:0] pub_retry,
+    output wire               ack_valid,     // acknowledged event entries
+    input  wire               ack_ready,
+    output wire [CQ_W-1:0]    ack_cq,
     output wire               wr_we,
     output wire [CQ_W-1:0]    wr_cq,
     output wire [IDX_W-1:0]   wr_index,
@@ -101,7 +104,7 @@ module cde_host_write #(
     output wire               count_eqe
 );
 
-    localparam REC_W = `CDE_WRITE_W;
+    localparam REC_W = `CDE_EQE_WRITE_W, LINE_W = `CDE_LINE_W;
 
     // ---------------------------------------------------------------- memory writes
     wire                cq_valid;
@@ -129,9 +132,15 @@ module cde_host_write #(
     wire                ans_valid;
     wire [M_ID_W-1:0]   ans_id;
     wire [`CDE_WRITE_COUNTS-1:0] ans_counts;
-    wire [REC_W-1:0]    ans_record;
+    wire [LINE_W-1:0]   ans_record;
     wire                ans_error;
-    wire                stray;
+    wire                stray, refused;
+    wire                line_valid, line_ready, line_void;
+    wire [EQ_W-1:0]     line_number;
+    wire [63:6]         line_addr;
+    wire [511:0]        line_data;
+    wire [3:0]          line_lanes;
+    wire [LINE_W-1:0]   line_record;
 
     cde_coalescer #(
         .CQ_W(CQ_W), .IDX_W(IDX_W)
@@ -152,8 +161,8 @@ module cde_host_write #(
         .cq_valid(cq_valid), .cq_ready(cq_ready), .cq_barrier(cq_barrier), .cq_number(cq_number),
         .cq_addr(cq_addr), .cq_data(cq_data), .cq_half(cq_half), .cq_count(cq_count),
         .cq_solicited(cq_solicited), .cq_quiet(cq_quiet), .cq_written(cq_written), .barrier_done(barrier_done),
-        .eq_valid(eq_valid), .eq_ready(eq_ready), .eq_number(eq_number), .eq_addr(eq_addr),
-        .eq_data(eq_data), .eq_void(eq_void), .eq_record(eq_record),
+        .eq_valid(line_valid), .eq_ready(line_ready), .eq_number(line_number), .eq_addr(line_addr),
+        .eq_data(line_data), .eq_lanes(line_lanes), .eq_void(line_void), .eq_record(line_record),
         .m_axi_awid(m_axi_awid), .m_axi_awaddr(m_axi_awaddr), .m_axi_awvalid(m_axi_awvalid),
         .m_axi_awready(m_axi_awready), .m_axi_wdata(m_axi_wdata), .m_axi_wstrb(m_axi_wstrb),
         .m_axi_wvalid(m_axi_wvalid), .m_axi_wready(m_axi_wready),
@@ -162,13 +171,14 @@ module cde_host_write #(
         .wr_we(wr_we), .wr_cq(wr_cq), .wr_index(wr_index),
         .ans_any(ans_any), .ans_valid(ans_valid), .ans_id(ans_id), .ans_counts(ans_counts),
         .ans_record(ans_record), .ans_error(ans_error),
-        .stray(stray),
+        .stray(stray), .refused(refused),
         .count_cqe(count_cqe), .count_eqe(count_eqe)
     );
 
     wire            irq_set;
     wire [EQ_W-1:0] irq_eq;
     wire            irq_lap;
+    wire [1:0]      irq_more;
     wire [EQ_W-1:0] lookup_eq;
     wire [15:0]     lookup_vector;
 
@@ -178,12 +188,13 @@ module cde_host_write #(
         .clk(clk), .rst(rst), .init(init), .m_axi_bready(m_axi_bready),
         .ans_any(ans_any), .ans_valid(ans_valid), .ans_id(ans_id), .ans_counts(ans_counts),
         .ans_record(ans_record), .ans_error(ans_error),
-        .stray(stray),
+        .stray(stray), .refused(refused),
         .ovf_valid(ovf_valid), .ovf_ready(ovf_ready), .ovf_cq(ovf_cq),
         .pub_valid(pub_valid), .pub_op(pub_op), .pub_cq(pub_cq), .pub_count(pub_count),
         .pub_solicited(pub_solicited), .pub_quiet(pub_quiet), .pub_status(pub_status), .pub_give_up(pub_give_up),
         .pub_retry(pub_retry),
-        .irq_set(irq_set), .irq_eq(irq_eq), .irq_lap(irq_lap),
+        .ack_valid(ack_valid), .ack_ready(ack_ready), .ack_cq(ack_cq),
+        .irq_set(irq_set), .irq_eq(irq_eq), .irq_lap(irq_lap), .irq_more(irq_more),
         .err_valid(err_valid), .err_cause(err_cause), .err_kind(err_kind),
         .err_object(err_object), .err_index(err_index),
         .count_error(count_error), .count_stray(count_stray)
@@ -200,10 +211,18 @@ module cde_host_write #(
         .eqc_valid(eqc_valid), .eqc_hold(eqc_hold), .eqc_create(eqc_create), .eqc_vector_we(eqc_vector_we),
         .eqc_ring_we(eqc_ring_we),
         .eqc_eq(eqc_eq), .eqc_base(eqc_base), .eqc_log2(eqc_log2), .eqc_vector(eqc_vector), .eqc_index(eqc_index),
-        .eqc_left(eqc_left), .gone_valid(irq_set), .gone_eq(irq_eq), .gone_lap(irq_lap), .irq_eq(lookup_eq),
-        .irq_vector(lookup_vector),
+        .eqc_left(eqc_left), .gone_valid(irq_set), .gone_eq(irq_eq), .gone_lap(irq_lap), .gone_more(irq_more),
+        .irq_eq(lookup_eq), .irq_vector(lookup_vector),
         .eq_valid(eq_valid), .eq_ready(eq_ready), .eq_number(eq_number), .eq_addr(eq_addr),
         .eq_data(eq_data), .eq_void(eq_void), .eq_record(eq_record)
+    );
+
+    cde_eqe_coalescer #(.NUM_EQ(NUM_EQ), .EQ_W(EQ_W), .CQ_W(CQ_W), .IDX_W(IDX_W)) eqe_coalescer_i (
+        .clk(clk), .rst(rst),
+        .eq_valid(eq_valid), .eq_ready(eq_ready), .eq_number(eq_number), .eq_addr(eq_addr), .eq_data(eq_data),
+        .eq_void(eq_void), .eq_record(eq_record),
+        .line_valid(line_valid), .line_ready(line_ready), .line_number(line_number), .line_addr(line_addr),
+        .line_data(line_data), .line_lanes(line_lanes), .line_void(line_void), .line_record(line_record)
     );
 
     cde_irq #(.NUM_EQ(NUM_EQ), .EQ_W(EQ_W)) irq_i (

@@ -17,7 +17,7 @@ module cde_issue #(
     parameter MAX_WRITES = 256,
     parameter MAX_LOG2 = 8,
     parameter INIT_W = 8,
-    parameter REC_W = `CDE_WRITE_W          // bits remembered for the write of an event
+    parameter REC_W = `CDE_LINE_W           // bits remembered for the write of events
 ) (
     input  wire                clk,
     input  wire                rst,
@@ -42,8 +42,9 @@ module cde_issue #(
     input  wire                eq_valid,
     output wire                eq_ready,
     input  wire [EQ_W-1:0]     eq_number,
-    input  wire [63:4]         eq_addr,
-    input  wire [127:0]        eq_data,
+    input  wire [63:6]         eq_addr,
+    input  wire [511:0]        eq_data,
+    input  wire [3:0]          eq_lanes,      // of 16 bytes
     input  wire                eq_void,       // no strobes
     input  wire [REC_W-1:0]    eq_record,
 
@@ -66,14 +67,15 @@ module cde_issue #(
     output wire [CQ_W-1:0]     wr_cq,
     output wire [IDX_W-1:0]    wr_index,
 
-    // Answered writes: of completions CDE_WRITE_* in ans_counts, of an event CDE_EQE_WRITE_* in ans_record
+    // Answered writes: of completions CDE_WRITE_* in ans_counts, of events CDE_LINE_* in ans_record
     output wire                ans_any,       // an answer, maybe to nothing outstanding
     output wire                ans_valid,
-    output wire [M_ID_W-1:0]   ans_id,        // top bit: of an event entry
+    output wire [M_ID_W-1:0]   ans_id,        // top bit: of event entries
     output wire [`CDE_WRITE_COUNTS-1:0] ans_counts,
     output wire [REC_W-1:0]    ans_record,
     output wire                ans_error,
     output wire                stray,
+    output wire                refused,       // an answer comes that may be of failed event entries
 
     // Counter pulses
     output wire                count_cqe,
@@ -92,15 +94,18 @@ module cde_issue #(
     reg               out_void;
     reg [CQ_W-1:0]    out_cq;
     reg [IDX_W-1:0]   out_written;
-    reg               last_eq, cq_waits;     // since the cycle before
+    reg               cq_waits, cq_went;     // in the cycle before
+    reg  [2:0]        passed;                // completion beats since the last one of events
+    reg               eq_due;                // they are as many as may be
 
     wire done = busy && (!aw_left || m_axi_awready) && (!w_left || m_axi_wready);
     wire slot_ready;
     wire free = !busy || done;
 
-    // In turns when both wait (ISO-04). Says nothing of cq_valid, which comes late: a completion that comes with an
-    // event lets one event pass, whoever was last. What writes nothing waits for no answer of memory (CQ-01).
-    wire eq_turn = eq_valid && (!cq_waits || !last_eq);
+    // While both wait, events have every sixth beat, so that what waits of an EQ shares one; neither side waits longer
+    // (ISO-04). Says nothing of cq_valid, which comes late: a completion that comes alone with an event lets it pass.
+    // What writes nothing waits for no answer of memory (CQ-01), and is one at a time.
+    wire eq_turn = eq_valid && (eq_due || !(cq_waits || cq_went));
     wire take_eq = eq_turn && slot_ready;
     assign eq_ready = free && take_eq;
     assign cq_ready = free && (slot_ready ? !eq_turn : cq_barrier);
@@ -138,6 +143,7 @@ module cde_issue #(
     assign ans_valid = cq_answer || eq_answer;
     assign ans_id = {ans_event, ans_number};
     assign stray = cq_stray || eq_stray;
+    assign refused = b_taken && b_event && m_axi_bresp != 2'b00;
 
     cde_track #(
         .ID_W(M_ID_W - 1), .LIST_W(CQ_W), .MAX_WRITES(MAX_WRITES), .MAX_LOG2(MAX_LOG2), .W(`CDE_WRITE_COUNTS),
@@ -189,6 +195,10 @@ module cde_issue #(
     always @(posedge clk) begin
         barrier_done <= done && out_barrier;
         cq_waits <= cq_valid && !cq_ready && !rst;
+        cq_went <= load_cq && !rst;
+        if (load_eq) passed <= 3'd0;
+        else if (load_write && !eq_due) passed <= passed + 3'd1;
+        eq_due <= !load_eq && (eq_due || (load_write && passed == 3'd4));
         if (m_axi_awready) aw_left <= 1'b0;
         if (m_axi_wready) w_left <= 1'b0;
         if (done) busy <= 1'b0;
@@ -196,17 +206,16 @@ module cde_issue #(
             busy <= 1'b1;
             aw_left <= load_write;
             w_left <= load_write;
-            last_eq <= load_eq;
         end
         // What nobody loads is not looked at: wide registers wait for one signal.
         if (free) begin
             out_cqe <= load_cq;
             out_barrier <= load_cq && cq_barrier;
             out_id <= take_eq ? id_eq : id_cq;
-            out_addr <= take_eq ? eq_addr[63:6] : cq_addr;
-            out_data <= take_eq ? {4{eq_data}} : cq_data;
+            out_addr <= take_eq ? eq_addr : cq_addr;
+            out_data <= take_eq ? eq_data : cq_data;
             out_void <= take_eq && eq_void;
-            out_strb <= take_eq ? {48'd0, 16'hffff} << {eq_addr[5:4], 4'd0}
+            out_strb <= take_eq ? {{16{eq_lanes[3]}}, {16{eq_lanes[2]}}, {16{eq_lanes[1]}}, {16{eq_lanes[0]}}}
                                 : {{32{cq_half[1]}}, {32{cq_half[0]}}};
             out_cq <= cq_number;
             out_written <= cq_written;
@@ -215,7 +224,8 @@ module cde_issue #(
             busy <= 1'b0;
             aw_left <= 1'b0;
             w_left <= 1'b0;
-            last_eq <= 1'b0;
+            passed <= 3'd0;
+            eq_due <= 1'b0;
             barrier_done <= 1'b0;
         end
     end

@@ -182,12 +182,7 @@ class CompletionCore:
         self._forget_answers(cq)
         return step
 
-    def event_done(self, cq: int) -> Step:
-        """EVENT_DONE: the event entry's write was acknowledged."""
-        self._eq(cq).take_outcome(cq, okay=True)
-        return self._called(cq, self.cqs[cq].event_done())
-
-    # -- steps of lane 2: doorbells, control, moderation -------------------------------------
+    # -- steps of lane 2: doorbells, control, moderation, acknowledged events ----------------
 
     def create(self, cq: int, config: CqConfig, page: int, eq: int) -> Step:
         """CREATE, after :meth:`start`."""
@@ -229,6 +224,11 @@ class CompletionCore:
         """MODERATION: the timer looks at the queue at its time (:meth:`set_time`)."""
         return self._called(cq, self.cqs[cq].moderation())
 
+    def event_done(self, cq: int) -> Step:
+        """EVENT_DONE: the event entry's write was acknowledged."""
+        self._eq(cq).take_outcome(cq, okay=True)
+        return self._called(cq, self.cqs[cq].event_done())
+
     # -- pins: memory and interrupts ---------------------------------------------------------
 
     def cqe_beat(self, cq: int, address: int, data: bytes, strb: int) -> int:
@@ -268,12 +268,12 @@ class CompletionCore:
         self._forget_answers(cq)
         return count
 
-    def eqe_beat(self, eq: int, address: int, data: bytes, strb: int) -> EventWrite:
+    def eqe_beat(self, eq: int, address: int, data: bytes, strb: int) -> list[EventWrite]:
         """A memory beat with AXI ID {1, eq}; see :meth:`EqModel.check_beat`."""
         return self.eqs[eq].check_beat(address, data, strb, self.status)
 
-    def eqe_response(self, eq: int, okay: bool) -> EventWrite:
-        """The oldest unanswered event entry was answered; its step comes separately."""
+    def eqe_response(self, eq: int, okay: bool) -> list[EventWrite]:
+        """The oldest unanswered beat of event entries was answered; their steps come separately."""
         return self.eqs[eq].respond(okay)
 
     # -- combined: without a design ----------------------------------------------------------
@@ -310,11 +310,17 @@ class CompletionCore:
         return self.cq_error(cq, CqStatus.INTERNAL_ERROR, count)
 
     def event_acknowledge(self, eq: int, okay: bool = True) -> Step:
-        """The oldest event entry is answered, and what follows from it is done."""
-        event = self.eqe_response(eq, okay)
-        if okay:
-            return self.event_done(event.cq)
-        return self.event_failed(event.cq, event.attempt == MAX_ATTEMPTS)
+        """The oldest beat of event entries is answered, and what follows from it is done; all
+        callbacks of that.
+        """
+        all_steps = Step()
+        for event in self.eqe_response(eq, okay):
+            if okay:
+                step = self.event_done(event.cq)
+            else:
+                step = self.event_failed(event.cq, event.attempt == MAX_ATTEMPTS)
+            all_steps.calls += step.calls
+        return all_steps
 
     def write(self, addr: int, length: int, size: int, strb: int, data: int) -> Step:
         """A write to the doorbell pages (arguments as for :func:`decode_write`)."""

@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 
 from models.arm.arm import Callback, CqConfig, CqModel
-from models.codes import ArmType, Command, CommandResult
+from models.codes import ArmType, Cause, Command, CommandResult
 from models.cq.core import CompletionCore
+from models.cq.entries import Cqe
+from models.cq.queue import Placement
 from models.host.control import make_args
 from models.host.doorbell import pack_doorbell
-from models.layouts import CB_RETURN, CQ_DB, PAGE_BYTES
+from models.layouts import CB_RETURN, CQ_DB, LINE_BYTES, PAGE_BYTES
 from models.params import Params
 from models.tests.broken.parts import WHOLE, Parts
 
@@ -102,3 +104,20 @@ def ring_bell(
 def return_bell(cq: int, page: int = 1) -> tuple[int, int, int, int, int]:
     """A CB_RETURN write."""
     return beat(CB_RETURN, cq << 32, page)
+
+
+def callback_on(engine: CompletionCore, cq: int) -> Callback:
+    """Queue ``cq`` (without reservation) is armed and gets a completion."""
+    assert engine.write(*ring_bell(cq, engine.cqs[cq].cons % 64, ArmType.ANY)).cause is Cause.OK
+    verdict, _ = engine.complete(cq, Cqe().pack())
+    assert verdict is Placement.PLACED
+    engine.memory_write(cq)
+    (call,) = engine.acknowledge(cq).calls
+    return call
+
+
+def line(address: int, *entries: bytes) -> tuple[int, bytes, int]:
+    """Entries side by side as a memory beat: address, 64 bytes, strobes."""
+    lane, data = address % LINE_BYTES, b"".join(entries)
+    strb = (1 << len(data)) - 1 << lane
+    return address - lane, (bytes(lane) + data).ljust(LINE_BYTES, b"\0"), strb

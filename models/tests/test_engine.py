@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from models.arm.arm import Callback, CqConfig
+from models.arm.arm import CqConfig
 from models.arm.events import MAX_ATTEMPTS
 from models.codes import (
     CQ_COMMANDS,
@@ -23,7 +23,15 @@ from models.cq.queue import Placement
 from models.host.control import Args, check_command, make_args
 from models.host.doorbell import pack_doorbell
 from models.layouts import CB_RETURN
-from models.tests.helpers import SMALL, beat, return_bell, ring_bell, small_engine
+from models.tests.helpers import (
+    SMALL,
+    beat,
+    callback_on,
+    line,
+    return_bell,
+    ring_bell,
+    small_engine,
+)
 
 C, R = Command, CommandResult
 GOOD = ring_bell(0, 0)
@@ -83,7 +91,7 @@ def test_destroying_refuses_all_but_the_return() -> None:
     assert engine.write(*return_bell(0)).cause is Cause.OK
     assert engine.write(*return_bell(0)).cause is Cause.NO_CALLBACK
     assert engine.command(C.DESTROY_CQ, make_args(0)).result is R.CMD_PENDING
-    engine.eqs[1].write(0, engine.status)
+    engine.eqs[1].write([0])
     engine.event_acknowledge(1)
     assert engine.command(C.DESTROY_EQ, make_args(1)).result is R.CMD_IN_USE
     assert engine.command(C.DESTROY_CQ, make_args(0)).result is R.OK
@@ -196,23 +204,6 @@ def test_resize_results() -> None:
     assert word == Life.READY | CqStatus.BUFFER_OVERFLOW << 2 | 4 << 16
 
 
-def callback_on(engine: CompletionCore, cq: int) -> Callback:
-    """Queue ``cq`` (without reservation) is armed and gets a completion."""
-    assert engine.write(*ring_bell(cq, engine.cqs[cq].cons % 64, ArmType.ANY)).cause is Cause.OK
-    verdict, _ = engine.complete(cq, Cqe().pack())
-    assert verdict is Placement.PLACED
-    engine.memory_write(cq)
-    (call,) = engine.acknowledge(cq).calls
-    return call
-
-
-def line(address: int, entry: bytes) -> tuple[int, bytes, int]:
-    """An entry as a memory beat: address, 64 bytes, strobes."""
-    lane = address % 64
-    data = bytes(lane) + entry + bytes(64 - lane - len(entry))
-    return address - lane, data, (1 << len(entry)) - 1 << lane
-
-
 def test_event_entries_in_any_order_across_queues() -> None:
     engine = small_engine(reservation=False)
     callback_on(engine, 0)
@@ -250,13 +241,13 @@ def test_event_retries() -> None:
         assert engine.cqs[0].event_open == (attempt < MAX_ATTEMPTS)
         assert engine.eqs[1].interrupts_allowed == (attempt == MAX_ATTEMPTS)
     with pytest.raises(ModelError):
-        engine.eqs[1].expected(0, engine.status)
+        engine.eqs[1].expected([0], engine.status)
     assert engine.eqs[1].unread == 1
     assert engine.cb_return(0).cause is Cause.OK
     assert engine.eqs[1].unread == 0
     assert engine.cqs[1].status is CqStatus.OK
     callback_on(engine, 1)
-    assert engine.eqs[1].expected(1, engine.status)[0] == address + 16
+    assert engine.eqs[1].expected([1], engine.status)[0][0] == address + 16
 
 
 def test_repetition_of_a_slot_that_was_passed() -> None:
@@ -271,7 +262,7 @@ def test_repetition_of_a_slot_that_was_passed() -> None:
     for _ in range(ring.entries):
         assert not eq.passed(eq.retries[0])
         callback_on(engine, 1)
-        engine.eqe_beat(1, *line(*eq.expected(1, engine.status)))
+        engine.eqe_beat(1, *line(*eq.expected([1], engine.status)[0]))
         engine.event_acknowledge(1)
         engine.cb_return(1)
     again = Eqe(0, CqStatus.INTERNAL_ERROR, 1).pack(1)
@@ -298,7 +289,7 @@ def test_steps_need_their_answers() -> None:
     callback_on(engine, 0)
     with pytest.raises(ModelError):
         engine.event_done(0)
-    engine.eqs[1].write(0, engine.status)
+    engine.eqs[1].write([0])
     engine.eqe_response(1, okay=True)
     with pytest.raises(ModelError):
         engine.event_failed(0, final=False)

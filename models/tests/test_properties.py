@@ -9,13 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.arm.arm import CqConfig, CqModel, Step
-from models.arm.events import EventWrite
 from models.codes import ArmType, Cause, Command, CommandResult, CqStatus, Life
 from models.cq.core import CompletionCore
 from models.cq.entries import Cqe, Eqe
 from models.cq.queue import EventReader, Placement, RingReader
 from models.host.control import make_args
-from models.tests.helpers import SMALL, return_bell, ring_bell, small_engine
+from models.tests.helpers import SMALL, line, return_bell, ring_bell, small_engine
 
 EQ = 1
 CQS = 3
@@ -112,12 +111,10 @@ class Traffic:
         elif move in ("poll", "arm"):
             result = self.poll(cq, rng.choice(list(ArmType)) if move == "arm" else None)
         elif move == "event write":
-            waiting = [*engine.eqs[EQ].waiting, *(e.cq for e in engine.eqs[EQ].retries)]
-            if waiting:
-                self.write_event(rng.choice(waiting))
+            self.write_events()
         elif move == "event":
             if engine.eqs[EQ].writing:
-                touched = {engine.eqs[EQ].writing[0].cq}
+                touched = {event.cq for event in engine.eqs[EQ].writing[0]}
                 result = engine.event_acknowledge(EQ)
         elif move == "return":
             touched = self.take_event()
@@ -168,12 +165,15 @@ class Traffic:
         assert step.cause is Cause.OK
         return step
 
-    def write_event(self, cq: int) -> EventWrite:
-        """The engine writes an event entry."""
-        eq = self.engine.eqs[EQ]
-        address, data = eq.expected(cq, self.engine.status)
-        self.memory[address] = data
-        return eq.write(cq, self.engine.status)
+    def write_events(self) -> None:
+        """The engine writes some of the event entries that wait, up to the end of a line."""
+        eq, status = self.engine.eqs[EQ], self.engine.status
+        cqs = self.rng.sample([*eq.waiting], self.rng.randint(0, len(eq.waiting)))
+        if cqs:
+            first, _ = eq.expected(cqs, status)[0]
+            entries = eq.expected(cqs[: (64 - first % 64) // 16], status)
+            self.memory |= entries
+            self.engine.eqe_beat(EQ, *line(first, *(entry for _, entry in entries)))
 
     def take_event(self) -> set[int]:
         """The host reads the next event entry, runs the callback and returns from it."""
@@ -234,8 +234,8 @@ def test_random_traffic(seed: int) -> None:
     # CQ-16: nothing is lost; what was called arrives once the memory answers.
     engine, eq = traffic.engine, traffic.engine.eqs[EQ]
     for _ in range(20):
-        for cq in list(eq.waiting):
-            traffic.write_event(cq)
+        while eq.waiting:
+            traffic.write_events()
         while eq.writing:
             traffic.calls += len(engine.event_acknowledge(EQ).calls)
         traffic.take_event()

@@ -14,7 +14,7 @@ from typing import TypeVar
 import cocotb
 import pyuvm
 
-from tb.bench.load import MEMORY_CYCLES, RATE_1, Consumer, Goal, Load, RateTest
+from tb.bench.load import MEMORY_CYCLES, RATE_1, Answering, Consumer, Goal, Load, RateTest
 from tb.bench.report import config, metric
 from tb.env.base_test import CarillonTest
 from tb.env.defs import ArmType
@@ -42,8 +42,8 @@ WAYS: dict[str, Goal] = {
     "arm_to_event": ("<=", 9),
     "eqe_ack_to_irq": ("<=", 5),
 }
-#: Each event write takes a cycle of the port in addition to the completion that it stands for.
-EVERY_CALLBACK: Goal = (">=", 0.8, 0.69)
+#: An event write takes a cycle of the port in addition to the completions that it stands for.
+EVERY_CALLBACK: Goal = (">=", 0.8)
 #: By memory latency, where 256 writes under way are too few for a write per cycle.
 LONG: dict[int, Goal] = {300: (">=", 0.84), 400: (">=", 0.63)}
 R = TypeVar("R", bound=Record)
@@ -168,12 +168,15 @@ class WithCallbacks(RateTest):
 
 @pyuvm.test()
 class EveryCallback(RateTest):
-    """Every completion calls back, and its CQ is armed again, at a memory latency of 100 cycles."""
+    """Each callback is returned from and its CQ armed again at once: completions call back as far
+    as the doorbell side keeps up, which has three steps for each callback. Memory latency of 100
+    cycles.
+    """
 
     async def scenario(self) -> None:
         cqs = await self.create(256, 10, latency=100)
         beats = [(cqs[n % len(cqs)],) for n in range(BEATS // 2)]
-        meter = await self.run_load(beats, Consumer(self, self.meter, cqs, arms={ArmType.ANY: 1.0}))
+        meter = await self.run_load(beats, Answering(self, self.meter, cqs))
         window = meter.middle(meter.cqes)
         metric("cqe_per_cycle_every_callback", meter.rate(meter.cqes, window), EVERY_CALLBACK)
         metric("callbacks_per_cycle_every_callback", meter.rate(meter.eqes, window))

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import cocotb
 
+from models.layouts import EQE_BYTES
 from tb.bench.report import Goal, metric
 from tb.env.agents.base import Pending
 from tb.env.agents.completion import Cpl
@@ -53,7 +54,7 @@ class Meter:
     def __init__(self, env: CarillonEnv) -> None:
         assert env.config is not None
         self.num_cq = env.config.num_cq
-        #: (cycle, how many) of each kind.
+        #: (cycle, how many) of each kind; those of memory: one for each write.
         self.completions: list[tuple[int, int]] = []
         self.cqes: list[tuple[int, int]] = []
         self.eqes: list[tuple[int, int]] = []
@@ -79,7 +80,7 @@ class Meter:
                     self.cqes.append((record.cycle, count))
                     self.written[record.axi_id] += count
                 else:
-                    self.eqes.append((record.cycle, 1))
+                    self.eqes.append((record.cycle, record.strb.bit_count() // EQE_BYTES))
             elif kind is MemResponse:
                 self.outstanding -= 1
             elif kind is DoorbellResponse:
@@ -175,6 +176,9 @@ class Consumer:
             else:
                 answer = cq.post_arm(arm, index=index)
                 kind = arm.name
+        self._note(kind, answer)
+
+    def _note(self, kind: str, answer: Pending[WriteResult]) -> None:
         self.sent[kind] = self.sent.get(kind, 0) + 1
         self._answers.append(answer)
 
@@ -182,6 +186,27 @@ class Consumer:
         """What was posted, for the report."""
         total = sum(self.sent.values())
         return "/".join(f"{100 * n / total:.1f}% {kind}" for kind, n in sorted(self.sent.items()))
+
+
+class Answering(Consumer):
+    """Consumers that return from each callback and arm again, and do nothing else: at most one
+    doorbell per cycle, and two for each callback.
+    """
+
+    async def run(self) -> None:
+        self.idle = deque(self.cqs)
+        await super().run()
+
+    def _post(self) -> None:
+        """Returns go first: what is armed calls back at once."""
+        if self.called:
+            cq = self.called.popleft()
+            self._note("return", cq.post_callback_return())
+            self.idle.append(cq)
+        elif self.idle:
+            cq = self.idle.popleft()
+            index = self.meter.written[cq.number] & 0xFFFF
+            self._note("ANY", cq.post_arm(ArmType.ANY, index=index))
 
 
 class Load:

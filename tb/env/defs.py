@@ -225,7 +225,7 @@ class TraceOp(IntEnum):
     PUBLISH = 0x01  # Lane 1: entries acknowledged by memory become visible.
     CQ_ERROR = 0x02  # Lane 1: the CQ status changes.
     EVENT_FAILED = 0x03  # Lane 1: an EQE write failed.
-    EVENT_DONE = 0x04  # Lane 1: an EQE write was acknowledged.
+    EVENT_DONE = 0x04  # Lane 2: the EQE was acknowledged.
     DOORBELL = 0x10  # Lane 2: consumer index and arm.
     CB_RETURN = 0x11  # Lane 2: the callback has returned.
     MODERATION = 0x12  # Lane 2: moderation changes the state.
@@ -418,7 +418,7 @@ class Reg(IntEnum):
     CNT_CPL_REFUSED = 0x104  # Completions refused (bad or missing CQ, no credit).
     CNT_CPL_DROPPED = 0x108  # Completions dropped by overflow or because their CQ is in error.
     CNT_CQE_WRITES = 0x10C  # CQE beats issued.
-    CNT_EVENTS = 0x110  # EQE writes issued (retries included).
+    CNT_EVENTS = 0x110  # EQE writes issued (retries included), each of one to four EQEs.
     CNT_IRQS = 0x114  # Interrupt vectors sent.
     CNT_DB_OK = 0x118  # Doorbell page writes accepted.
     CNT_DB_REFUSED = 0x11C  # Doorbell page accesses refused, reads included.

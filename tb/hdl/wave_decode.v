@@ -139,10 +139,11 @@ module wave_decode #(
     input wire [11:0]       ctl_araddr,
     input wire              ctl_r,
     input wire [31:0]       ctl_rdata,
-    // Memory: handshakes
+    // Memory: an address, a complete write, a response
     input wire              mem_aw,
     input wire [M_ID_W-1:0] mem_awid,
     input wire              mem_w,
+    input wire [M_ID_W-1:0] mem_wid,
     input wire [63:0]       mem_strb,
     input wire [511:0]      mem_data,
     input wire              mem_b,
@@ -247,18 +248,21 @@ module wave_decode #(
     end
 
     // ---- Memory ---------------------------------------------------------------------------------------------------
-    // An EQE fills 16 of the 64 bytes; the engine repeats it in all four quarters. A CQE fills 32.
-    wire              w_low = mem_w && (&mem_strb[31:0]);
-    wire              w_high = mem_w && (&mem_strb[63:32]);
-    wire              w_is_eqe = mem_w && !w_low && !w_high;
+    // An EQE fills 16 of the 64 bytes, a CQE 32. Of several EQEs the first one is shown.
+    wire              w_is_eqe = mem_w && mem_wid[M_ID_W-1];
+    wire              w_low = mem_w && !w_is_eqe && mem_strb[0];
+    wire              w_high = mem_w && !w_is_eqe && mem_strb[32];
+    wire [2:0]        w_eqes = {3{w_is_eqe}} & ({2'd0, mem_strb[0]} + {2'd0, mem_strb[16]} + {2'd0, mem_strb[32]} +
+                                                {2'd0, mem_strb[48]});
+    wire [1:0]        w_first = mem_strb[0] ? 2'd0 : mem_strb[16] ? 2'd1 : mem_strb[32] ? 2'd2 : {2{mem_strb[48]}};
     wire              aw_is_eqe = mem_aw && mem_awid[M_ID_W-1];
     wire              b_is_eqe = mem_b && mem_bid[M_ID_W-1];
     wire              eqe_any, unused_6, unused_7;
     wire [127:0]      eqe;
     wire [M_ID_W-2:0] aw_number, b_number;
 
-    wave_hold #(.W(128)) hold_eqe (.clk(clk), .rst(rst), .valid(w_is_eqe), .data(mem_data[127:0]), .any(eqe_any),
-        .q(eqe));
+    wave_hold #(.W(128)) hold_eqe (.clk(clk), .rst(rst), .valid(w_is_eqe), .data(mem_data[{w_first, 7'd0} +: 128]),
+        .any(eqe_any), .q(eqe));
     wave_hold #(.W(M_ID_W - 1)) hold_aw (
         .clk(clk), .rst(rst), .valid(mem_aw), .data(mem_awid[M_ID_W-2:0]), .any(unused_6), .q(aw_number)
     );

@@ -151,7 +151,7 @@ def troubles_of_completions() -> Stream:
     s.look(2)
     for _ in range(4):
         s.event(2)
-        s.event_answer(2, resp=2)
+        s.event_answer(resp=2)
     s.interrupt(9)
     # An overflow.
     s.doorbell(1, ArmType.ERRORS)
@@ -469,6 +469,7 @@ def troubles_of_keys() -> EngineStream:
 
 STREAMS: dict[str, Callable[[], Stream]] = {
     "completions": completions,
+    "shared events": lambda: Stream().shared_events(),
     "posts": posts,
     "keys": keys,
     "receives": receives,

@@ -64,7 +64,7 @@ class Stream:
         self, op: TraceOp, cq: int, operand: int, run: Callable[[], Step | object]
     ) -> Step | object:
         """A step and its trace record, in the present cycle."""
-        lane = 0 if op >= 0x20 else 1 if op < 0x10 else 2
+        lane = 0 if op >= 0x20 else 1 if op < TraceOp.EVENT_DONE else 2
         self.engine.set_time(cq, self.cycle)
         old = self.state(cq, lane)
         step = run()
@@ -261,28 +261,37 @@ class Stream:
 
     # -- events ------------------------------------------------------------------------------------
 
-    def event(self, cq: int = 0) -> None:
-        """The event entry of a callback is written."""
+    def event(self, *cqs: int) -> None:
+        """The event entries of some callbacks (default: that of CQ 0) are written by one beat."""
         self.tick()
-        address, entry = self.engine.eqs[EQ].expected(cq, self.engine.status)
-        lane = address % LINE_BYTES
-        strb = 0xFFFF << lane
-        data = entry * (LINE_BYTES // EQE_BYTES)
-        self.engine.eqe_beat(EQ, address - lane, data, strb)
+        entries = self.engine.eqs[EQ].expected(cqs or (0,), self.engine.status)
+        lane = entries[0][0] % LINE_BYTES
+        address, strb = entries[0][0] - lane, (1 << EQE_BYTES * len(entries)) - 1 << lane
+        used = b"".join(entry for _, entry in entries)
+        data = (used * LINE_BYTES)[-lane % len(used) :][:LINE_BYTES]
+        self.engine.eqe_beat(EQ, address, data, strb)
         line = int.from_bytes(data, "little")
-        self.add(MemWrite(self.cycle, self.params.num_cq + EQ, address - lane, strb, line))
+        self.add(MemWrite(self.cycle, self.params.num_cq + EQ, address, strb, line))
 
-    def event_answer(self, cq: int = 0, resp: int = 0) -> None:
-        """The event entry is answered, with the step that follows."""
+    def share(self, *cqs: int) -> None:
+        """CQs are armed, get a completion each, and call by one write."""
+        for cq in cqs:
+            self.doorbell(cq, ArmType.ANY)
+            self.complete(cq)
+        self.event(*cqs)
+
+    def event_answer(self, resp: int = 0) -> None:
+        """The oldest event write is answered, with the steps that follow."""
         self.tick()
         self.add(MemResponse(self.cycle, self.params.num_cq + EQ, resp))
-        write = self.engine.eqe_response(EQ, resp == 0)
-        self.tick()
-        if resp == 0:
-            self.traced(TraceOp.EVENT_DONE, cq, 0, lambda: self.engine.event_done(cq))
-        else:
-            end = write.attempt == 4
-            self.traced(TraceOp.EVENT_FAILED, cq, end, lambda: self.engine.event_failed(cq, end))
+        for event in self.engine.eqe_response(EQ, resp == 0):
+            self.tick()
+            cq, end = event.cq, event.attempt == 4
+            done, failed = self.engine.event_done, self.engine.event_failed
+            if resp == 0:
+                self.traced(TraceOp.EVENT_DONE, cq, 0, partial(done, cq))
+            else:
+                self.traced(TraceOp.EVENT_FAILED, cq, end, partial(failed, cq, end))
 
     def interrupt(self, vector: int = VECTOR) -> None:
         """The vector is raised."""
@@ -292,7 +301,7 @@ class Stream:
     def call(self, cq: int = 0, vector: int = VECTOR) -> None:
         """Everything from a callback's entry to its interrupt."""
         self.event(cq)
-        self.event_answer(cq)
+        self.event_answer()
         self.interrupt(vector)
 
     # -- doorbells ---------------------------------------------------------------------------------
@@ -349,4 +358,27 @@ class Stream:
         self.ready(**options)  # type: ignore[arg-type]
         self.doorbell(0, ArmType.ANY)
         self.complete()
+        return self
+
+    def shared_events(self) -> Self:
+        """Event entries of several CQs are written together; the last of these writes fails, and
+        each of its entries is repeated alone.
+        """
+        self.ready(4)
+        self.complete(0, self.cqe(), self.cqe())
+        self.doorbell(polled=2)
+        for written in ((0, 1), (3, 2), (2, 0, 3, 1), (1,)):
+            self.share(*written)
+            self.event_answer()
+            self.interrupt()
+            for cq in written:
+                self.doorbell(cq, polled=1)
+                self.returns(cq)
+        self.share(0, 3, 2)
+        self.event_answer(resp=2)
+        for cq in (3, 0, 2):
+            self.event(cq)
+        for _ in range(3):
+            self.event_answer()
+            self.interrupt()
         return self

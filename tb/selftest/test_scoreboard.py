@@ -24,7 +24,7 @@ from tb.selftest.mutations import (
     spoiled,
 )
 from tb.selftest.right_streams import STREAMS
-from tb.selftest.streams import Stream
+from tb.selftest.streams import EQ, PARAMS, Stream
 
 Spoil = Callable[[Records], object]
 NO_TRAFFIC = ("no_completions", "no_doorbells")
@@ -55,6 +55,8 @@ def other_page(args: tuple[int, ...]) -> tuple[int, ...]:
 
 
 CREATE = codes.Command.CREATE_QP
+#: AXI ID of event entries.
+EVENTS = PARAMS.num_cq + EQ
 INVALIDATE = TraceOp.INVALIDATE
 #: Of each right stream: changes, and what is told of them.
 MUTATIONS: dict[str, list[tuple[Spoil, str]]] = {
@@ -64,6 +66,32 @@ MUTATIONS: dict[str, list[tuple[Spoil, str]]] = {
             "another owner",
         ),
         (lambda r: change(r, rec.Completion, to={"cycle": 0}), "out of order"),
+    ],
+    "shared events": [
+        (
+            lambda r: change(r, rec.MemWrite, axi_id=EVENTS, to={"strb": lambda v: v >> 16}),
+            "CQ 1: queue 1: a step without an answer to its event entry",
+        ),
+        (
+            lambda r: change(r, rec.MemWrite, -1, axi_id=EVENTS, to={"strb": (1 << 64) - 1}),
+            "EQ 1: the repetition of queue 2 shares a beat",
+        ),
+        (
+            lambda r: drop(r, rec.Trace, 1, op=TraceOp.EVENT_DONE),
+            "CQ 1: event_pending no, model yes",
+        ),
+        (
+            lambda r: drop(r, rec.Trace, 1, op=TraceOp.EVENT_FAILED),
+            "EQ 1: event entry .*, expected",
+        ),
+        (
+            lambda r: change(r, rec.Trace, op=TraceOp.EVENT_DONE, to={"lane": 1}),
+            "operation 0x4 on lane 1",
+        ),
+        (
+            lambda r: r.insert(index(r, rec.Interrupt), r[index(r, rec.Interrupt)]),
+            "interrupt 7 without an acknowledged event",
+        ),
     ],
     "posts": [
         (lambda r: change(r, rec.Trace, op=0x30, to={"new": lambda v: v + (1 << 48)}), "DF-12"),

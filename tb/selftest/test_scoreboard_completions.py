@@ -18,8 +18,8 @@ from models.cq.queue import Placement
 from models.host.control import make_args
 from models.host.doorbell import pack_doorbell, pack_return
 from models.layouts import CB_RETURN, CQ_DB
-from tb.env.defs import Reg
-from tb.env.harness.records import Command
+from tb.env.defs import Cause, Kind, Reg
+from tb.env.harness.records import Command, MemWrite
 from tb.env.pins import Pins
 from tb.env.scoreboard.context import look_patience
 from tb.env.scoreboard.scoreboard import ALLOWANCES, Mismatch, Scoreboard
@@ -122,6 +122,103 @@ def test_callback_at_the_pins(
     stream.event()
     with pytest.raises(Mismatch, match=message):
         board(stream.records[done:])
+
+
+@pytest.mark.parametrize(
+    "spoil, message",
+    [
+        (lambda c: c.doorbells.arms.__setitem__(1, 0), "CQ-06: callback 1 after 0 arm"),
+        (lambda c: c.doorbells.returns.__setitem__(1, -1), "CQ-11: callback while the one"),
+        (lambda c: setattr(c.memory.pins[1], "under_way", True), "is not acknowledged"),
+        (lambda c: setattr(c.memory.pins[1], "acked", 0), "CQ-15: callback for 1 entries"),
+    ],
+)
+def test_second_callback_of_a_write(spoil: Callable[[Any], object], message: str) -> None:
+    board, stream = Scoreboard(PARAMS), Stream().ready(2)
+    stream.share(0, 1)
+    board(stream.records[:-1])
+    spoil(board.checks)
+    with pytest.raises(Mismatch, match=message):
+        board(stream.records[-1:])
+
+
+def test_what_is_told_of_a_shared_write_that_fails() -> None:
+    """The log has each entry, in the order of the slots; counters count writes and responses."""
+    stream = Stream().ready(4)
+    stream.share(2, 0, 3, 1)
+    for resp in (3, 0, 0, 0, 0):
+        stream.event_answer(resp)
+        if resp:
+            for cq in (0, 1, 3, 2):
+                stream.event(cq)
+        else:
+            stream.interrupt()
+    board = right(stream)
+    failed = [(Cause.EQE_WRITE_ERROR, Kind.CQ, cq, 1) for cq in (2, 0, 3, 1)]
+    assert board.log() == failed
+    counters = board.counters()
+    told = [counters[reg] for reg in (Reg.CNT_EVENTS, Reg.CNT_WRITE_ERRORS, Reg.CNT_IRQS)]
+    assert told == [5, 1, 4]
+
+
+def test_repetition_whose_slot_was_passed() -> None:
+    """It has no strobes, and an answer and an interrupt as any other."""
+    stream = Stream().ready(2)
+    stream.share(0)
+    address = stream.engine.eqs[1].ring.address(0)
+    stream.event_answer(2)
+    for _ in range(4):
+        stream.share(1)
+        stream.event_answer()
+        stream.interrupt()
+        stream.doorbell(1, polled=1)
+        stream.returns(1)
+    stream.engine.eqe_beat(1, address, bytes(64), 0)
+    stream.add(MemWrite(stream.tick(), PARAMS.num_cq + 1, address, 0, 0))
+    stream.event_answer()
+    stream.interrupt()
+    right(stream)
+
+
+@pytest.mark.parametrize("index", range(4))
+def test_resize_within_a_shared_write(index: int) -> None:
+    """Entries from the switch index on are in the new ring, which begins a line."""
+    stream = Stream().ready(2)
+    for cq in (0, 1):
+        stream.doorbell(cq, ANY)
+        stream.complete(cq)
+    words = make_args(1, base=0x8000, log2=3).words
+    stream.command(codes.Command.RESIZE_EQ, words, lambda: None, index)
+    stream.event(0, 1)
+    stream.event_answer()
+    stream.interrupt()
+    match index:
+        case 0:
+            fails(stream, "EQ 1: event entry 0x.*, expected 0x8000 ")
+        case 1:
+            fails(stream, "EQ 1: entry 1 is in the ring before the resize")
+        case 2:
+            right(stream)
+        case 3:
+            fails(stream, "switch index 3, 0 entries so far")
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_query_around_a_shared_write(before: bool) -> None:
+    """The producer index is one that the EQ had while QUERY_EQ ran."""
+    for index in range(5):
+        stream = Stream().ready(3)
+        start = stream.tick()
+        stream.share(2, 0, 1)
+        if not before:
+            start = stream.tick(100)
+        outs = (*stream.engine.query_eq(1)[:1], index, 3, 1, 0, 0, 0, 0)
+        words = make_args(1).words
+        stream.add(Command(stream.tick(), start, codes.Command.QUERY_EQ, words, 0, outs))
+        stream.event_answer()
+        stream.interrupt()
+        good = index <= 3 if before else index == 3
+        right(stream) if good else fails(stream, "QUERY_EQ.*OUT0 to OUT3")
 
 
 # -- completions that may have been refused --------------------------------------------------------

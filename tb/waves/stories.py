@@ -67,7 +67,7 @@ _DOORBELL = (
 )
 _MEMORY = (
     f"memory write | {_PIN}m_axi_wvalid | b",
-    f"is an EQE | {_TOP}w_is_eqe | b",
+    f"EQEs in it | {_TOP}w_eqes[2:0] | d",
     f"memory response | {_PIN}m_axi_bvalid | b",
     f"interrupt | {_PIN}m_axis_irq_tvalid | b",
 )

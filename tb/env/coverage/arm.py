@@ -62,7 +62,7 @@ class ArmCoverage(Group):
             (1, TraceOp.PUBLISH): self.publish,
             (1, TraceOp.CQ_ERROR): self.cq_error,
             (1, TraceOp.EVENT_FAILED): self.event_failed,
-            (1, TraceOp.EVENT_DONE): self.event_done,
+            (2, TraceOp.EVENT_DONE): self.event_done,
             (2, TraceOp.DOORBELL): self.doorbell,
             (2, TraceOp.CB_RETURN): self.returned,
             (2, TraceOp.MODERATION): self.moderation,

@@ -266,6 +266,7 @@ deferred (CQ-11): drained while due | called on an empty queue
 deferred (CQ-11a, CQ-12): arm merged while due
 ack (CQ-22): consumed before | of a consumed entry | of a consumed entry while armed
 beat (CQ-15): lower half | upper half | pair
+beat (CQ-16): one event | two events | three events | four events
 ring (CQ-19, CQ-22): second pass | third pass
 eq ring (CQ-16): second pass
 eq ring (CQ-16, CQ-19): resized
@@ -289,7 +290,7 @@ completion (CQ-08): solicited | solicited flag on no receive | failed
 overflow (CQ-17): nothing placed before | one placed before | not armed
 overflow (CQ-17, CQ-08): armed
 overflow (CQ-17, CQ-11): while a callback runs
-write error (CQ-18): SLVERR | DECERR | EXOKAY
+write error (CQ-18): SLVERR | DECERR | EXOKAY | several events
 cqe error (CQ-18, CQ-08): armed
 cqe error (CQ-18): not armed
 cqe error (CQ-17, CQ-18): after an overflow

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict, deque
 
 from models import codes
 from models.codes import DOORBELL_CAUSES, Cause
 from models.host.control import Args
-from models.layouts import CB_RETURN
+from models.layouts import CB_RETURN, EQE_BYTES
 from tb.env.coverage.group import Group
 from tb.env.defs import EQE
 from tb.env.harness.records import Command, DoorbellResponse, Interrupt, MemResponse, MemWrite
@@ -16,6 +16,7 @@ from tb.env.scoreboard.scoreboard import Scoreboard
 from tb.env.scoreboard.table import EngineChecks
 
 _ERRORS = ("OKAY", "EXOKAY", "SLVERR", "DECERR")
+_EVENTS = ("", "one event", "two events", "three events", "four events")
 
 
 class HostCoverage(Group):
@@ -23,9 +24,9 @@ class HostCoverage(Group):
 
     def __init__(self, counts: Counter[str], board: Scoreboard) -> None:
         super().__init__(counts, board)
-        #: Unanswered memory writes by AXI ID; acknowledged event entries without an interrupt, by
-        #: EQ.
-        self._open: Counter[int] = Counter()
+        #: Of each unanswered memory write the event entries, by AXI ID; acknowledged event writes
+        #: without an interrupt, by EQ.
+        self._open: defaultdict[int, deque[int]] = defaultdict(deque)
         self._acked: Counter[int] = Counter()
         #: The EQ of each vector.
         self._vectors: dict[int, int] = {}
@@ -50,18 +51,22 @@ class HostCoverage(Group):
             self.hit(f"foreign page/{'CB_RETURN' if offset == CB_RETURN else 'CQ_DB'}")
 
     def mem_write(self, record: MemWrite) -> None:
-        self._open[record.axi_id] += 1
+        events = 0
         if record.axi_id < self.params.num_cq:
             low, high = record.strb & 0xFFFF_FFFF, record.strb >> 32
             self.hit(f"beat/{'pair' if low and high else 'lower half' if low else 'upper half'}")
         elif record.strb:
             lane = (record.strb & -record.strb).bit_length() - 1
+            events = record.strb.bit_count() // EQE_BYTES
+            self.hit(f"beat/{_EVENTS[events]}")
             self.hit_if(not EQE["phase"].get(record.data >> 8 * lane), "eq ring/second pass")
+        self._open[record.axi_id].append(events)
 
     def mem_response(self, record: MemResponse) -> None:
         if self._open[record.axi_id]:
-            self._open[record.axi_id] -= 1
+            events = self._open[record.axi_id].popleft()
             self.hit_if(record.resp, f"write error/{_ERRORS[record.resp]}")
+            self.hit_if(record.resp and events > 1, "write error/several events")
         if record.axi_id >= self.params.num_cq and record.resp == 0:
             self._acked[record.axi_id - self.params.num_cq] += 1
 

@@ -91,9 +91,9 @@ def _cq_steps(steps: StepChecks) -> dict[tuple[int, int], Step]:
             TraceOp.PUBLISH: steps.publish,
             TraceOp.CQ_ERROR: steps.cq_error,
             TraceOp.EVENT_FAILED: steps.event_failed,
-            TraceOp.EVENT_DONE: steps.event_done,
         },
         2: {
+            TraceOp.EVENT_DONE: steps.event_done,
             TraceOp.DOORBELL: steps.doorbell,
             TraceOp.CB_RETURN: steps.cb_return,
             TraceOp.MODERATION: steps.moderation,

@@ -233,7 +233,7 @@ class PassedOftenTest(EventRingTest):
         told = [LogEntry(Cause.EQ_FAILED, Kind.CQ, failed.number, 0)]
         assert log == (told if last_fails else []), log
         entries = self.of(MemWrite, mark, eq)
-        writes = [w for w in entries if not w.strb or self.event(w)["cq"] == failed.number]
+        writes = [w for w in entries if not w.strb or self.entries_of(w)[0]["cq"] == failed.number]
         assert [bool(w.strb) for w in writes] == [True, True, False, False], writes
         assert {w.addr for w in writes} == {eq.base}
         assert await host.counter("EVENTS") - counted == len(entries)
@@ -304,7 +304,8 @@ class EventsDuringResizeTest(DirectedTest):
             await self.harness.until(at - lead)
             await cocotb.start_soon(host.resize_eq(eq, 5 - n % 2))
             await self.env.drain(64)
-            before = sum(old[0] <= w.addr < old[1] for w in self.of(MemWrite, mark, eq))
+            slots = [e["at"] for w in self.of(MemWrite, mark, eq) for e in self.entries_of(w)]
+            before = sum(old[0] <= slot < old[1] for slot in slots)
             amid.add(before)
             calls = [len(cq.callbacks) for cq in cqs]
             assert calls == [n + 1] * CQS, f"lead {lead}, {before} before"
@@ -419,6 +420,6 @@ class AmidOthersTest(DirectedTest):
         for number in eqs:
             mem.release_eq(number)
         await self.env.drain(64)
-        assert len(self.of(MemWrite, mark, eq)) == len(cqs)
+        assert sum(len(self.entries_of(w)) for w in self.of(MemWrite, mark, eq)) == len(cqs)
         assert await self.consumed(*cqs, *others) == [1] * len(cqs + others)
         assert all(len(cq.callbacks) == 1 for cq in cqs + others)

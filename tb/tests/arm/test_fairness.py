@@ -1,25 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
 """Callbacks get their share of the write port and of the event queue, and none is lost while their
-way out is blocked (ISO-04, CQ-16); doorbells are taken in every cycle, and what moderation looks at
-takes few of them (ISO-04).
+way out is blocked (ISO-04, CQ-16); doorbells are taken in every cycle, but for looks of moderation
+and acknowledged events (ISO-04).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from itertools import pairwise, product
+from itertools import chain, groupby, product
 
 import pyuvm
 
-from tb.env.defs import ArmType
+from tb.env.defs import ArmType, Cause, CqStatus, TraceOp
 from tb.env.harness.harness import Channel
-from tb.env.harness.records import Completion, DoorbellRequest, MemWrite
+from tb.env.harness.records import Completion, DoorbellRequest, MemWrite, Trace
 from tb.env.host.cq import Cq
-from tb.tests.common.directed import DirectedTest
+from tb.tests.common.directed import SLVERR, DirectedTest
 
 #: From an arm that is satisfied at once to its event entry, whatever completions do.
 BOUND = 24
+
+#: Completion writes before an event write, while both wait.
+SHARE = 5
+#: Events that have their slots while the port is stalled: on it, the one whose turn it is, a line
+#: of four, and two behind it.
+SLOTS = 8
 
 #: Channels on the way of an event.
 SINKS = (Channel.IRQ, Channel.MEM_AW, Channel.MEM_W, Channel.MEM_B)
@@ -40,9 +46,8 @@ class FairnessTest(DirectedTest):
 
     def events(self, since: int) -> list[tuple[int, int]]:
         """Cycle and CQ number of each event entry, in order."""
-        return [
-            (write.cycle, self.event(write)["cq"]) for write in self.of(MemWrite, since, self.eq)
-        ]
+        writes = self.of(MemWrite, since, self.eq)
+        return [(write.cycle, entry["cq"]) for write in writes for entry in self.entries_of(write)]
 
     async def armable(self, count: int) -> list[Cq]:
         """Queues with a new entry: an arm for ANY calls back at once."""
@@ -65,6 +70,16 @@ class FairnessTest(DirectedTest):
         self.harness.hold(Channel.MEM_AW)
         await self.harness.cycles(8)
         return found
+
+    async def written(self, count: int) -> tuple[list[Cq], list[MemWrite]]:
+        """Queues whose events waited together, behind a stalled memory, and their writes."""
+        storm = await self.storm(count)
+        since = len(self.seen)
+        self.env.mem.release_responses()
+        await self.harness.cycles(100)
+        self.harness.hold(Channel.MEM_AW, False)
+        await self.env.drain(64)
+        return storm, self.of(MemWrite, since, self.eq)
 
     async def finish(self, cqs: list[Cq]) -> None:
         await self.env.drain(64)
@@ -162,18 +177,19 @@ class CallbackStormTest(FairnessTest):
         assert len(order) == len(storm) + len(armed)
         for turn, cq in enumerate(armed):
             place = order.index(cq.number)
-            assert place <= 2 * turn + 3, f"CQ {cq.number}: event entry is number {place}: {order}"
+            late = 2 * turn + SLOTS
+            assert place <= late, f"CQ {cq.number}: event entry is number {place}: {order}"
 
 
 @pyuvm.test()
 class WriteTurnsTest(FairnessTest):
     """ISO-04: event entries and completions that wait for a stalled memory leave in turns, as
-    long as there are some of both.
+    long as there are some of both: an event write after five completions.
     """
 
     async def scenario(self) -> None:
         await self.make_eq()
-        others = await self.queues(20, self.eq)
+        others = await self.queues(40, self.eq)
         storm = await self.storm(20)
         since = len(self.seen)
         for cq in others:
@@ -185,11 +201,89 @@ class WriteTurnsTest(FairnessTest):
         await self.env.drain(64)
         events = self.env.mem.id_of(eq=self.eq.number)
         kinds = [write.axi_id == events for write in self.of(MemWrite, since)]
-        assert kinds.count(True) == len(storm) and kinds.count(False) == len(others)
-        # The one on offer when both came, and the last one of a kind, are not in turn.
-        turns = kinds[1 : 2 * len(storm) - 1]
-        assert all(a != b for a, b in pairwise(turns)), f"events: {kinds}"
+        assert len(self.events(since)) == len(storm) and kinds.count(False) == len(others)
+        # The one on offer when both came is not in turn; what is left of one kind at the end.
+        runs = [(event, len(list(run))) for event, run in groupby(kinds[1:])]
+        turns = [(True, 1), (False, SHARE)] * (len(others) // SHARE)
+        assert len(runs) > 8 and runs[:-2] == turns[: len(runs) - 2], f"events: {runs}"
         await self.finish(storm)
+
+
+@pyuvm.test()
+class SharedLineTest(FairnessTest):
+    """CQ-16: what waits behind the write on offer and the one whose turn it is shares one, up to
+    the end of its line in the ring, wherever in a line it begins; every callback comes once.
+    """
+
+    async def scenario(self) -> None:
+        await self.make_eq()
+        begin = 0
+        for count in (6, 3, 7, 4, 7, 5, 6, 8, 6, 6):
+            storm, writes = await self.written(count)
+            slots = [[(e["at"] - self.eq.base) // 16 for e in self.entries_of(w)] for w in writes]
+            whole = list(range(begin, begin + count))
+            room = 4 - (begin + 2) % 4
+            waited = [whole[:1], whole[1:2], whole[2:][:room]]
+            assert slots[:3] == waited, f"{count} from {begin}: {slots}"
+            assert list(chain(*slots)) == whole
+            await self.finish(storm)
+            begin += count
+
+
+@pyuvm.test()
+class SharedFailureTest(FairnessTest):
+    """CQ-18: a write of three events fails: each of their CQs is in error, the log names each in
+    the order of the slots, each event is repeated alone, and each callback comes once; those before
+    them are not concerned.
+    """
+
+    async def scenario(self) -> None:
+        host = self.env.host
+        await self.make_eq()
+        await self.finish((await self.written(3))[0])
+        self.env.mem.fail(SLVERR, eq=self.eq.number, skip=2)
+        counted = await host.counter("WRITE_ERRORS")
+        storm, writes = await self.written(5)
+        assert await host.counter("WRITE_ERRORS") == counted + 1
+        numbers = [[e["cq"] for e in self.entries_of(w)] for w in writes]
+        (first,), (second,), failed, *again = numbers
+        assert len(failed) == 3 and again == [[n] for n in failed], numbers
+        log = await host.read_log()
+        assert [(e.cause, e.object) for e in log] == [(Cause.EQE_WRITE_ERROR, n) for n in failed]
+        for cq in storm:
+            ok = cq.number in (first, second)
+            assert (await cq.query()).status == (CqStatus.OK if ok else CqStatus.INTERNAL_ERROR)
+            assert len(cq.callbacks) == 1, f"CQ {cq.number}: {cq.callbacks}"
+
+
+@pyuvm.test()
+class AcknowledgedAmidDoorbellsTest(FairnessTest):
+    """ISO-04, CQ-11: doorbells in every cycle, and event writes that are acknowledged one after
+    another: these have every third step, and the next callbacks come.
+    """
+
+    async def scenario(self) -> None:
+        await self.make_eq()
+        idle = await self.queue(0)
+        cqs = await self.armable(20)
+        self.env.mem.hold_eq(self.eq.number)
+        await self.armed(cqs)
+        await self.harness.cycles(200)
+        start, since = self.harness.cycle + 100, len(self.seen)
+        answers = [idle.post_consumer_index(at=start) for _ in range(400)]
+        await self.harness.cycles(200)
+        self.env.mem.release_eq(self.eq.number)
+        for answer in answers:
+            assert await answer == (0, 0)
+        await self.env.sync()
+        done = [t.cycle for t in self.of(Trace, since) if t.op == TraceOp.EVENT_DONE]
+        assert len(done) == len(cqs), f"{len(done)} acknowledged amid doorbells"
+        assert done[-1] - done[0] < 3 * len(cqs), f"acknowledged in cycles {done}"
+        rung = [record.cycle for record in self.of(DoorbellRequest, since)]
+        assert rung[0] < done[0] and done[-1] < rung[-1], f"not amid doorbells: {done}"
+        lost = rung[-1] - rung[0] - (len(rung) - 1)
+        assert lost <= len(cqs), f"{lost} cycles lost for {len(cqs)} acknowledgements"
+        await self.finish(cqs)
 
 
 class LookedAtTest(DirectedTest):

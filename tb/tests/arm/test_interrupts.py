@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Interrupts: one for each event entry, and the vectors of event queues that wait together: whose
+"""Interrupts: one for each event write, and the vectors of event queues that wait together: whose
 turn it is, and what ends a wait (CQ-16).
 """
 
@@ -12,7 +12,7 @@ import pyuvm
 
 from tb.env.defs import Cmd, Result
 from tb.env.harness.harness import Channel
-from tb.env.harness.records import Interrupt, MemResponse
+from tb.env.harness.records import Interrupt, MemResponse, MemWrite
 from tb.env.host.cq import Cq, Eq
 from tb.tests.common.directed import DirectedTest
 
@@ -150,8 +150,8 @@ class ChangedWhileWaitingTest(TurnsTest):
 
 @pyuvm.test()
 class InterruptPerEntryTest(DirectedTest):
-    """The interrupt sink never stalls, so each event entry has an interrupt of its own, also when
-    entries are acknowledged in consecutive cycles: bursts, and two at every distance.
+    """The interrupt sink never stalls, so each event write has an interrupt of its own, also when
+    writes are acknowledged in consecutive cycles: bursts, and two at every distance.
     """
 
     async def scenario(self) -> None:
@@ -182,7 +182,8 @@ class InterruptPerEntryTest(DirectedTest):
         assert await self.consumed(*cqs) == [0] * len(cqs)
         acks = [response.cycle for response in self.of(MemResponse, mark, eq)]
         irqs = [irq.cycle for irq in self.of(Interrupt, mark) if irq.vector == eq.vector]
-        assert len(acks) == len(cqs)
+        written = [self.entries_of(write) for write in self.of(MemWrite, mark, eq)]
+        assert len(acks) == len(written) and sum(map(len, written)) == len(cqs)
         assert len(irqs) == len(acks), f"acknowledged in {acks}, interrupts in {irqs}"
         assert all(irq > ack for ack, irq in zip(acks, irqs, strict=True)), f"{acks}, {irqs}"
         return {b - a for a, b in pairwise(acks)}

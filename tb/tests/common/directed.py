@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from itertools import chain
 from typing import Any
 
+from models.layouts import LINE_BYTES
 from models.post.post import Post
 from models.receive.receive_post import RecvPost
 from tb.env.agents.control import CommandError
@@ -50,11 +51,13 @@ class Directed(Recording):
     """Checks on what happened and on what did not."""
 
     @staticmethod
-    def event(write: MemWrite) -> dict[str, int]:
-        """Fields of the event entry in a write; ``at``: its address."""
-        lane = (write.strb & -write.strb).bit_length() - 1
-        fields = EQE.unpack(write.data >> 8 * lane & (1 << EQE.width) - 1)
-        return fields | {"at": write.addr + lane}
+    def entries_of(write: MemWrite) -> list[dict[str, int]]:
+        """Fields of the event entries in a write; ``at``: the address of each."""
+        return [
+            EQE.unpack(write.data >> 8 * lane & (1 << EQE.width) - 1) | {"at": write.addr + lane}
+            for lane in range(0, LINE_BYTES, EQE.width // 8)
+            if write.strb >> lane & 1
+        ]
 
     # -- states ------------------------------------------------------------------------------------
 

@@ -111,7 +111,7 @@ class EqeWriteErrorTest(StepTest):
             await self.harness.cycles(4)
         env.mem.release_eq(eq.number)
         await env.drain()
-        written = [self.event(write)["cq"] for write in self.of(MemWrite, start, eq)]
+        written = [e["cq"] for w in self.of(MemWrite, start, eq) for e in self.entries_of(w)]
         found, repeats = written.count(cq.number), min(failures, 3)
         assert found == repeats, f"{found} repetitions, not {repeats}"
         state = await cq.query()

@@ -6,6 +6,7 @@ happens between the answers to entries that were written together (CQ-17 to CQ-2
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from itertools import product
 
 import cocotb
 import pyuvm
@@ -116,24 +117,33 @@ class OverflowDuringAnswersTest(OverlapTest):
 
 @pyuvm.test()
 class OverflowMeetsEventTest(OverlapTest):
-    """CQ-17: an overflow in any cycle around the answer to another CQ's event entry is not lost."""
+    """CQ-15, CQ-17, CQ-18: an overflow, and then answers in every cycle, around the answer to
+    another CQ's event entry, which may fail: none is lost.
+    """
 
     async def scenario(self) -> None:
         env = self.env
         env.mem.latency(4)
-        cq = await self.queue(0)
-        for offset in range(40):
+        other = await self.queue(1, log2=4)
+        for offset, fails in product(range(40), (False, True)):
             (full,) = await self.full(1)
+            cq = await self.queue(0)
             await self.armed([cq])
             await env.drain(32)
             mark = len(self.seen)
+            if fails:
+                env.mem.fail(SLVERR, eq=cq.eq.number)
             self.send(cq, [offset])
             await self.harness.cycles(offset)
             self.send(full, [2])
+            self.send(other, range(12))
             await env.drain(64)
             steps = [s for s in self.of(Trace, mark) if s.op == TraceOp.CQ_ERROR]
             assert [s.cq for s in steps] == [full.number], f"offset {offset}: {steps}"
-            assert await self.consumed(cq) == [offset]
+            failed = [s.cq for s in self.of(Trace, mark) if s.op == TraceOp.EVENT_FAILED]
+            assert failed == [cq.number] * fails
+            assert await self.consumed(cq, other) == [offset, *range(12)]
+            await cq.destroy()
             await full.destroy()
 
 

@@ -73,17 +73,18 @@ def pauses(rng: Random) -> Iterator[bool]:
 
 
 class FailingRam(AxiRamWrite):
-    """Answers writes at some addresses with SLVERR, and does not do them."""
+    """Answers writes to some addresses with SLVERR, and does not do them."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        #: Address of the first byte written: how many writes fail.
+        #: Address of a byte: how many writes to it fail.
         self.failing: dict[int, int] = {}
         super().__init__(*args, **kwargs)
 
     async def _write(self, address: int, data: bytes) -> None:
-        if self.failing.get(address, 0):
-            self.failing[address] -= 1
-            raise OSError
+        for at in range(address, address + len(data)):
+            if self.failing.get(at, 0):
+                self.failing[at] -= 1
+                raise OSError
         await super()._write(address, data)
 
 

@@ -8,14 +8,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import accumulate, pairwise, product
 
+import cocotb
 import pyuvm
 
 from models.post.post import Segment
 from tb.env.agents.receive import Answer
+from tb.env.defs import CqeStatus
 from tb.env.host.qp import Qp
 from tb.env.host.recv import ReceiveQueue
 from tb.tests.common.engine import EngineTest
-from tb.tests.common.receiving import LENGTH_ERROR, TAKEN, TOO_LONG, Want
+from tb.tests.common.receiving import LENGTH_ERROR, TAKEN, TOO_LONG, Want, canceled
 
 BUILD = ["engine", "engine_small"]
 CANARY = 0xC5
@@ -116,7 +118,9 @@ class CornersTest(EngineTest):
 
 @pyuvm.test()
 class LargestTest(EngineTest):
-    """Segments and messages of up to 0xFFFFFFFF bytes: sums beyond 32 bits."""
+    """Segments and messages of up to 0xFFFFFFFF bytes: sums beyond 32 bits. A message behind one
+    that is too long has its buffer as any other.
+    """
 
     #: Sizes of the segments, and lengths of messages.
     trials: Sequence[tuple[tuple[int, ...], tuple[int, ...]]] = (
@@ -155,3 +159,11 @@ class LargestTest(EngineTest):
             else:
                 await self.demand(qp, [Want(post.context, 0, LENGTH_ERROR)])
                 await self.reconnect(qp)
+        posts = [own.make_recv([region.segment(0, 8)]) for _ in range(2)]
+        await self.accept_recv(own, posts)
+        asked = [cocotb.start_soon(self.receiver.request(own.number, n)) for n in (9, 8)]
+        assert [(await answer).code for answer in asked] == [TOO_LONG, TAKEN]
+        self.settle(own, 0, CqeStatus.CANCELED)
+        first, second = (post.context for post in posts)
+        await self.demand(own, [Want(first, 0, LENGTH_ERROR), *canceled([second])])
+        await self.reconnect(own)

@@ -262,7 +262,7 @@ class CqCommands(CommandCheck):
         model = ctx.engine.eqs[eq]
         expected = ctx.engine.query_eq(eq)
         prods = [model.prod + i for i in range(len(model.waiting) + 1)]
-        prods += [prod - 1 for cycle, prod in self.memory.prods[eq] if cycle >= start]
+        prods += [prod for cycle, prod in self.memory.prods[eq] if cycle >= start]
         index = ctx.params.index
         if record.outs[1] not in map(index, prods) or (
             record.outs[0],

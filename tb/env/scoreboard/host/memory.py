@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
+from itertools import chain
 
 from models import codes
 from models.arm.events import MAX_ATTEMPTS
 from models.codes import CommandResult, ModelError
-from models.layouts import LINE_BYTES
+from models.layouts import EQE_BYTES, LINE_BYTES
 from tb.env.defs import EQE, Cause, Kind, Reg
 from tb.env.harness.records import Interrupt, MemResponse, MemWrite, Trace
 from tb.env.scoreboard.context import Check, Context, Left, args_of
@@ -23,6 +24,9 @@ from tb.env.scoreboard.host.doorbells import WRITE_LATE, DoorbellChecks
 
 #: An engine knows of an answer at the latest this many cycles after its handshake.
 _KNOWN_AFTER = 16
+
+#: Slot (address and phase bit) and CQ of an event entry.
+_Event = tuple[int, int]
 
 
 class _Pins:
@@ -36,6 +40,12 @@ class _Pins:
         self.calls = 0
         self.under_way = False
         self.snap = 0
+
+
+def _entries_of(record: MemWrite) -> list[tuple[int, int]]:
+    """The event entries in a write: lane of each, and its bits with what is above them."""
+    lanes = range(0, LINE_BYTES, EQE_BYTES)
+    return [(lane, record.data >> 8 * lane) for lane in lanes if record.strb >> lane & 1]
 
 
 class MemoryChecks(Check):
@@ -52,7 +62,7 @@ class MemoryChecks(Check):
         self.strays = 0
         self.errors = 0  # answers other than OKAY to writes that were there
         self.writes = 0
-        self.events = 0  # of them those of event entries
+        self.events = 0  # of them those of event entries, one or several in each
         self.interrupts = 0
         p = ctx.params
         #: Entries of each unanswered write of a CQ; answers whose step has not come.
@@ -60,11 +70,11 @@ class MemoryChecks(Check):
         self.answers: list[deque[tuple[bool, int]]] = [deque() for _ in range(p.num_cq)]
         self.answered_at = [-1] * p.num_cq
         self.pins = [_Pins() for _ in range(p.num_cq)]
-        #: Slot (address and phase bit) and CQ of each unanswered write of an EQ, and attempts by
-        #: slot and CQ of failed ones.
-        self._events: list[deque[tuple[int, int]]] = [deque() for _ in range(p.num_eq)]
-        self._failed: list[dict[tuple[int, int], int]] = [{} for _ in range(p.num_eq)]
-        #: Cycles of event entries, acknowledged or given up, that no interrupt covers, EQs that
+        #: Slot (address and phase bit) and CQ of each entry of the unanswered writes of an EQ, and
+        #: attempts by slot and CQ of failed ones.
+        self._events: list[deque[list[_Event]]] = [deque() for _ in range(p.num_eq)]
+        self._failed: list[dict[_Event, int]] = [{} for _ in range(p.num_eq)]
+        #: Cycles of event writes, acknowledged or given up, that no interrupt covers, EQs that
         #: must still raise one, and with which vectors.
         self.acked: list[deque[int]] = [deque() for _ in range(p.num_eq)]
         #: Vectors with an interrupt that was taken for one of an SRQ, and may not have been.
@@ -74,7 +84,8 @@ class MemoryChecks(Check):
         self.owed: set[int] = set()
         self._last_interrupt = -1
         self.vectors: list[set[int]] = [set() for _ in range(p.num_eq)]
-        #: Producer index of each EQ over time, and resizes not yet reached: (index, base, log2).
+        #: Producer index of each EQ ahead of each entry over time, and resizes not yet reached:
+        #: (index, base, log2).
         self.prods: list[deque[tuple[int, int]]] = [deque(maxlen=64) for _ in range(p.num_eq)]
         self.switches: list[deque[tuple[int, int, int]]] = [deque() for _ in range(p.num_eq)]
 
@@ -105,38 +116,37 @@ class MemoryChecks(Check):
     def _event(self, record: MemWrite, eq: int, data: bytes) -> None:
         ctx = self.ctx
         model = ctx.engine.eqs[eq]
-        self._switch(eq)
+        entries = _entries_of(record)
         try:
-            event = ctx.engine.eqe_beat(eq, record.addr, data, record.strb)
+            events = ctx.engine.eqe_beat(eq, record.addr, data, record.strb)
         except ModelError as error:
-            ctx.objs = (("CQ", self._cq_of(record)),)
+            ctx.objs = tuple(("CQ", EQE["cq"].get(entry)) for _, entry in entries)
             if not self._resized_meanwhile(eq):
                 self.fail(f"EQ {eq}: {error}")
             try:
-                event = ctx.engine.eqe_beat(eq, record.addr, data, record.strb)
+                events = ctx.engine.eqe_beat(eq, record.addr, data, record.strb)
             except ModelError as again:
                 self.fail(f"EQ {eq}: {again}")
-        ctx.objs = (("CQ", event.cq),)
-        self.prods[eq].append((ctx.cycle, model.prod))
-        if event.attempt == 1:
+        ctx.objs = tuple(("CQ", event.cq) for event in events)
+        if events[0].attempt == 1:
+            self.prods[eq] += [(ctx.cycle, event.index) for event in events]
             in_ring = model.prod - model.ring.origin
             if min(model.unread, in_ring) > model.ring.entries:
                 self.fail(f"EQ {eq}: an entry that nobody can have read is overwritten")
-        self._pin_event(record, eq, event.cq)
-
-    def _pin_event(self, record: MemWrite, eq: int, cq: int) -> None:
-        """The rules that need nothing but pins."""
-        ctx, pins = self.ctx, self.pins[cq]
-        if not record.strb:
+        self._switch(eq)
+        if record.strb:
+            beat = [self._pin_event(record, eq, *entry) for entry in entries]
+        else:
             # A repetition whose slot was passed; each CQ has one at most.
-            self._events[eq] += [event for event in self._failed[eq] if event[1] == cq]
-            return
-        lane = (record.strb & -record.strb).bit_length() - 1
-        entry = record.data >> 8 * lane
-        event = (record.addr + lane | EQE["phase"].get(entry), cq)
-        self._events[eq].append(event)
+            beat = [event for event in self._failed[eq] if event[1] == events[0].cq]
+        self._events[eq].append(beat)
+
+    def _pin_event(self, record: MemWrite, eq: int, lane: int, entry: int) -> _Event:
+        """The rules that need nothing but pins, for an entry of a write."""
+        ctx, cq = self.ctx, EQE["cq"].get(entry)
+        pins, event = self.pins[cq], (record.addr + lane | EQE["phase"].get(entry), cq)
         if event in self._failed[eq]:
-            return  # the same call once more
+            return event  # the same call once more
         if self.doorbells.arms[cq] <= pins.calls:
             self.fail(f"CQ-06: callback {pins.calls + 1} after {pins.calls} arm(s)")
         if self.doorbells.returns[cq] < pins.calls:
@@ -149,11 +159,7 @@ class MemoryChecks(Check):
             self.fail(f"CQ-15: callback for {pins.snap} entries, {pins.acked} are acknowledged")
         pins.calls += 1
         pins.under_way = True
-
-    @staticmethod
-    def _cq_of(record: MemWrite) -> int:
-        lane = (record.strb & -record.strb).bit_length() - 1 if record.strb else 0
-        return EQE["cq"].get(record.data >> 8 * lane)
+        return event
 
     # -- EQ resize ---------------------------------------------------------------------------------
 
@@ -165,7 +171,9 @@ class MemoryChecks(Check):
     def _switch(self, eq: int) -> None:
         model, switches = self.ctx.engine.eqs[eq], self.switches[eq]
         while switches and model.prod >= switches[0][0]:
-            _, base, log2 = switches.popleft()
+            index, base, log2 = switches.popleft()
+            if index != model.prod:
+                self.fail(f"EQ {eq}: entry {index} is in the ring before the resize")
             model.resize(base, log2)
 
     def _resized_meanwhile(self, eq: int) -> bool:
@@ -202,12 +210,12 @@ class MemoryChecks(Check):
             if not okay:
                 self.ctx.log.append((Cause.CQE_WRITE_ERROR, Kind.CQ, number, 0))
         elif side == 1 and number < ctx.params.num_eq and ctx.engine.eqs[number].writing:
-            event = ctx.engine.eqe_response(number, okay)
-            if not okay:
-                last = event.attempt == MAX_ATTEMPTS
-                cause = Cause.EQ_FAILED if last else Cause.EQE_WRITE_ERROR
-                index = ctx.params.index(event.index if last else event.callback.snap)
-                self.ctx.log.append((cause, Kind.CQ, event.cq, index))
+            for event in ctx.engine.eqe_response(number, okay):
+                if not okay:
+                    last = event.attempt == MAX_ATTEMPTS
+                    cause = Cause.EQ_FAILED if last else Cause.EQE_WRITE_ERROR
+                    index = ctx.params.index(event.index if last else event.callback.snap)
+                    self.ctx.log.append((cause, Kind.CQ, event.cq, index))
             if self._pin_answer(number, okay):
                 self.acked[number].append(record.cycle)
                 self.owed.add(number)
@@ -219,15 +227,16 @@ class MemoryChecks(Check):
         self.errors += not okay
 
     def _pin_answer(self, eq: int, okay: bool) -> bool:
-        """Whether the entry is over, acknowledged or given up: the host has to look."""
-        event = self._events[eq].popleft()
-        pins = self.pins[event[1]]
-        attempts = self._failed[eq].pop(event, 0) + 1
-        if okay or attempts == MAX_ATTEMPTS:
-            pins.under_way = False
-            return True
-        self._failed[eq][event] = attempts
-        return False
+        """Whether an entry is over, acknowledged or given up: the host has to look."""
+        failed, over = self._failed[eq], False
+        for event in self._events[eq].popleft():
+            attempts = failed.pop(event, 0) + 1
+            if okay or attempts == MAX_ATTEMPTS:
+                self.pins[event[1]].under_way = False
+                over = True
+            else:
+                failed[event] = attempts
+        return over
 
     def take(self, record: Trace, okay: bool, count: int) -> None:
         """The step that follows from the oldest answer of a CQ."""
@@ -312,7 +321,7 @@ class MemoryChecks(Check):
         for eq in self.ctx.engine.eqs:
             for cq in eq.waiting:
                 yield Left("memory", cq, "no event entry for the callback of CQ", cq)
-            for event in eq.writing:
+            for event in chain(*eq.writing):
                 yield Left("memory", event.cq, "event entry not answered, of CQ", event.cq)
             for event in eq.retries:
                 yield Left("memory", event.cq, "event entry not written again, of CQ", event.cq)
