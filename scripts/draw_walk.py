@@ -116,7 +116,7 @@ _RESULT = _Row("its answer", "db_b", lambda r: _code("cause", r("db_cause")))
 _ENTRY = _Row("memory write", "mem_w", _entry)
 _CALLS = (
     _Row("publication", "trace_valid[1]", _cq_step("trace_1")),
-    _Row("host's step", "trace_valid[2]", _cq_step("trace_2")),
+    _Row("doorbell side", "trace_valid[2]", _cq_step("trace_2")),
 )
 _ARM_ROWS = (
     _WRITE,
@@ -211,7 +211,7 @@ class _Walk:
 
 _ARM = {
     "armed": ("page write", 1, "its answer", 1),
-    "called": ("completion", 1, "publication", 2),
+    "called": ("completion", 1, "doorbell side", 3),
     "returned": ("page write", 2, "its answer", 3),
 }
 _CHAIN = {

@@ -21,6 +21,8 @@ from tb.tests.common.directed import SLVERR, DirectedTest
 #: From an arm that is satisfied at once to its event entry, whatever completions do.
 BOUND = 24
 
+#: Writes of a failed event after the first one.
+REPETITIONS = 3
 #: Completion writes before an event write, while both wait.
 SHARE = 5
 #: Events that have their slots while the port is stalled: on it, the one whose turn it is, a line
@@ -234,22 +236,37 @@ class SharedLineTest(FairnessTest):
 class SharedFailureTest(FairnessTest):
     """CQ-18: a write of three events fails: each of their CQs is in error, the log names each in
     the order of the slots, each event is repeated alone, and each callback comes once; those before
-    them are not concerned.
+    them are not concerned. If all repetitions fail, too, the log has the number of each.
     """
 
     async def scenario(self) -> None:
-        host = self.env.host
         await self.make_eq()
         await self.finish((await self.written(3))[0])
-        self.env.mem.fail(SLVERR, eq=self.eq.number, skip=2)
+        await self.fails(begin=3, writes=1)
+        await self.finish((await self.written(3))[0])
+        await self.fails(begin=11, writes=1 + 3 * REPETITIONS)
+
+    async def fails(self, begin: int, writes: int) -> None:
+        """Of five events from this number on the last three share a write; so many writes fail."""
+        host, given_up = self.env.host, writes > 1
+        self.env.mem.fail(SLVERR, eq=self.eq.number, skip=2, count=writes)
         counted = await host.counter("WRITE_ERRORS")
-        storm, writes = await self.written(5)
-        assert await host.counter("WRITE_ERRORS") == counted + 1
-        numbers = [[e["cq"] for e in self.entries_of(w)] for w in writes]
+        storm, seen = await self.written(5)
+        assert await host.counter("WRITE_ERRORS") == counted + writes
+        numbers = [[e["cq"] for e in self.entries_of(w)] for w in seen]
         (first,), (second,), failed, *again = numbers
-        assert len(failed) == 3 and again == [[n] for n in failed], numbers
+        assert len(failed) == 3 and sorted(again) == sorted(
+            [n] for n in failed * (REPETITIONS if given_up else 1)
+        ), numbers
         log = await host.read_log()
-        assert [(e.cause, e.object) for e in log] == [(Cause.EQE_WRITE_ERROR, n) for n in failed]
+        holes = [entry for entry in log if entry.cause == Cause.EQ_FAILED]
+        assert [(e.cause, e.object) for e in log][:3] == [
+            (Cause.EQE_WRITE_ERROR, n) for n in failed
+        ]
+        told = {entry.object: entry.detail for entry in holes}
+        assert told == {n: begin + 2 + k for k, n in enumerate(failed) if given_up}
+        for entry in sorted(holes, key=lambda hole: hole.detail):
+            assert await host.recover(entry)
         for cq in storm:
             ok = cq.number in (first, second)
             assert (await cq.query()).status == (CqStatus.OK if ok else CqStatus.INTERNAL_ERROR)
