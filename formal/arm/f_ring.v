@@ -3,42 +3,44 @@
 // (CQ-16, CQ-18).
 //
 // Purpose: entries of every CQ, in any of the EQs, from their first write to the acknowledgement or the last failure,
-//          written again in between as often as memory likes, with resizes at any time. Assumed is what the mailbox
-//          does: no resize before the one in front is over, its queue named two cycles ahead; and of the answers
-//          that each belongs to an entry that was written, with the lap of its record.
+//          written again in between as often as memory likes, with resizes at any time. Any that were written and have
+//          one EQ and one lap may be over with one answer. Assumed is what the mailbox does: no resize before the one
+//          in front is over, its queue named two cycles ahead; and of the answers that each belongs to entries that
+//          were written, with the lap of their records.
 // Ports:   free inputs.
 // Latency: none.
 `default_nettype none
 
-module f_ring (
+module f_ring #(
+    parameter CQ_W = 1,
+    parameter NUM_CQ = 2
+) (
     input wire         clk,
     input wire         call_valid,
-    input wire         call_cq,
+    input wire [CQ_W-1:0] call_cq,
     input wire         call_eq,
     input wire         again_valid,      // a failed entry is handed over again
-    input wire         again_cq,
+    input wire [CQ_W-1:0] again_cq,
     input wire [71:0]  again,            // the rest of its record
     input wire         eq_ready,
     input wire         resize,
     input wire             early,         // events are held without settings
     input wire         resize_eq,
     input wire [1:0]   resize_log2,
-    input wire         fails,            // memory answers: to be written again, or over
-    input wire         over,
-    input wire         answer_cq,
-    input wire         both              // the other one, too, if it was written with it
+    input wire [NUM_CQ-1:0] fails,       // memory answers: to be written again, or over
+    input wire [NUM_CQ-1:0] over
 );
 
-    localparam IDX_W = 4, RETRY_W = 65 + 2 * IDX_W, EV_W = RETRY_W + 5 + IDX_W, REC_W = RETRY_W + 1;
+    localparam IDX_W = 4, RETRY_W = 65 + 2 * IDX_W, EV_W = RETRY_W + 4 + IDX_W + CQ_W, REC_W = RETRY_W + CQ_W;
 
     reg  started = 1'b0;
     wire rst = !started;
     always @(posedge clk) started <= 1'b1;
 
     // ---------------------------------------------------------------- the entries, by CQ
-    reg  [1:0] called, out, written, failed, old, eq_of, lap_of;
-    reg  [1:0] passed;                   // its slot is in the ring before, and it was not written yet
-    initial {called, out, written, failed, passed} = 10'd0;
+    reg  [NUM_CQ-1:0] called, out, written, failed, old, eq_of, lap_of;
+    reg  [NUM_CQ-1:0] passed;            // its slot is in the ring before, and it was not written yet
+    initial {called, out, written, failed, passed} = 0;
 
     wire                eq_valid, eqc_left, unused_void;
     wire [0:0]          eq_number;
@@ -47,12 +49,26 @@ module f_ring (
     wire [REC_W-1:0]    eq_record;
     wire [IDX_W-1:0]    unused_index;
     wire [15:0]         unused_vector;
-    wire                gone = over && !rst;
-    wire                together = both && written == 2'b11 && eq_of[0] == eq_of[1] && lap_of[0] == lap_of[1];
+    wire                gone = over != 0 && !rst;
     wire                change = resize && !rst;
 
+    // EQ and lap of what is over, and how many entries that is
+    reg                 gone_eq, gone_lap, alike;
+    reg [1:0]           gone_more;
+    integer             k;
+    always @* begin
+        {gone_eq, gone_lap} = 2'b00;
+        for (k = 0; k < NUM_CQ; k = k + 1) if (over[k]) {gone_eq, gone_lap} = {eq_of[k], lap_of[k]};
+        gone_more = 2'd3;
+        alike = 1'b1;
+        for (k = 0; k < NUM_CQ; k = k + 1) if (over[k]) begin
+            gone_more = gone_more + 2'd1;
+            if ({eq_of[k], lap_of[k]} != {gone_eq, gone_lap}) alike = 1'b0;
+        end
+    end
+
     cde_event #(
-        .NUM_EQ(2), .EQ_W(1), .CQ_W(1), .IDX_W(IDX_W), .RETRY_W(RETRY_W), .EV_W(EV_W), .REC_W(REC_W)
+        .NUM_EQ(2), .EQ_W(1), .CQ_W(CQ_W), .IDX_W(IDX_W), .RETRY_W(RETRY_W), .EV_W(EV_W), .REC_W(REC_W)
     ) dut (
         .clk(clk), .rst(rst), .ev_pub_valid(again_valid && !rst),
         .ev_pub_data({again[71:70], lap_of[again_cq], again[69:0], 1'b1, {IDX_W{1'b0}}, 2'd0, eq_of[again_cq],
@@ -62,16 +78,14 @@ module f_ring (
         .eqc_eq(resize_eq),
         .eqc_base(58'd0),
         .eqc_log2({3'd0, resize_log2}), .eqc_vector(16'd0), .eqc_index(unused_index), .eqc_left(eqc_left),
-        .gone_valid(gone),
-        .gone_eq(eq_of[answer_cq]), .gone_lap(lap_of[answer_cq]), .gone_more({1'b0, together}),
-        .irq_eq(1'b0), .irq_vector(unused_vector),
-        .eq_valid(eq_valid),
+        .gone_valid(gone), .gone_eq(gone_eq), .gone_lap(gone_lap), .gone_more(gone_more), .irq_eq(1'b0),
+        .irq_vector(unused_vector), .eq_valid(eq_valid),
         .eq_ready(eq_ready), .eq_number(eq_number), .eq_addr(unused_addr), .eq_data(unused_data), .eq_void(unused_void),
         .eq_record(eq_record)
     );
 
     wire sent = eq_valid && eq_ready && !rst;
-    wire sent_cq = eq_record[0];
+    wire [CQ_W-1:0] sent_cq = eq_record[CQ_W-1:0];
 
     reg [1:0] eqs;                       // named two cycles ahead
     always @(posedge clk) eqs <= {eqs[0], resize_eq};
@@ -79,7 +93,7 @@ module f_ring (
     always @* begin
         if (call_valid) assume (!called[call_cq] && !out[call_cq]);
         if (again_valid) assume (failed[again_cq]);
-        if (fails || over) assume (written[answer_cq] && !(fails && over));
+        assume (((fails | over) & ~written) == 0 && (fails & over) == 0 && alike);
         if (resize) assume (eqc_left && eqs == {2{resize_eq}});
     end
 
@@ -100,18 +114,19 @@ module f_ring (
                 lap_of[sent_cq] <= eq_record[REC_W-3];
             end
         end
-        if (fails || over) written[answer_cq] <= 1'b0;
-        if (fails) failed[answer_cq] <= 1'b1;
-        if (over) out[answer_cq] <= 1'b0;
-        if (over && together) {written, out} <= 4'd0;
-        if (change) for (c = 0; c < 2; c = c + 1) if (out[c] && eq_of[c] == resize_eq) old[c] <= 1'b1;
+        for (c = 0; c < NUM_CQ; c = c + 1) begin
+            if (fails[c] || over[c]) written[c] <= 1'b0;
+            if (fails[c]) failed[c] <= 1'b1;
+            if (over[c]) out[c] <= 1'b0;
+            if (change && out[c] && eq_of[c] == resize_eq) old[c] <= 1'b1;
+        end
         if (change && eq_valid && !sent && called[sent_cq] && eq_number == resize_eq) passed[sent_cq] <= 1'b1;
     end
 
     // ---------------------------------------------------------------- properties
     always @(posedge clk) if (!rst) begin
-        nothing_left_behind: assert (!eqc_left || (out & old | passed) == 2'd0);
-        over_at_once: assert (eqc_left || (out & old | passed) != 2'd0);
+        nothing_left_behind: assert (!eqc_left || (out & old | passed) == 0);
+        over_at_once: assert (eqc_left || (out & old | passed) != 0);
         lap_is_kept: assert (!sent || called[sent_cq] || eq_record[REC_W-3] == lap_of[sent_cq]);
     end
 

@@ -3,8 +3,9 @@
 //
 // Purpose: AXI4 rules of a write master for any beats and any behaviour of memory, wrong responses included; at most
 //          MAX_WRITES outstanding; the written index moves when address and data were both accepted, once for each
-//          completion beat, in order; a completion waits for one beat of events, these for five of completions
-//          (ISO-04).
+//          completion beat, in order; a completion waits for one beat of events at most, an event for PASSES completion
+//          beats that write, and for one cycle with room in which nothing is taken (ISO-04); a failure of an event's
+//          write is announced in the cycle before.
 // Ports:   free inputs.
 // Latency: none.
 `default_nettype none
@@ -42,7 +43,7 @@ module f_issue #(
     input wire              bready
 );
 
-    localparam MAX_WRITES = 1 << MAX_LOG2;
+    localparam MAX_WRITES = 1 << MAX_LOG2, PASSES = 5;
     localparam INIT_W = M_ID_W > MAX_LOG2 ? M_ID_W : MAX_LOG2;
 
     reg [INIT_W+1:0] age = 0;
@@ -53,7 +54,7 @@ module f_issue #(
     wire              up = age[INIT_W+1];
 
     wire              cq_ready, eq_ready, barrier_done, awvalid, wvalid, wr_we, unused_any, ans_valid, ans_error, stray,
-        count_cqe, count_eqe, unused_refused;
+        refused, count_cqe, count_eqe;
     wire [M_ID_W-1:0] awid;
     wire [63:0]       awaddr, wstrb;
     wire [511:0]      wdata;
@@ -61,7 +62,7 @@ module f_issue #(
     wire [IDX_W-1:0]  wr_index;
     wire [5:0]        unused_counts;
     wire [7:0]        ans_record;
-    wire [M_ID_W-1:0] unused_id;
+    wire [M_ID_W-1:0] ans_id;
 
     cde_issue #(
         .CQ_W(CQ_W), .IDX_W(IDX_W), .M_ID_W(M_ID_W), .EQ_W(EQ_W), .MAX_WRITES(MAX_WRITES), .MAX_LOG2(MAX_LOG2),
@@ -73,15 +74,14 @@ module f_issue #(
         .cq_number(cq_number), .cq_addr(cq_addr), .cq_data(cq_data), .cq_half(cq_half), .cq_count(cq_count),
         .cq_solicited(cq_solicited), .cq_quiet(cq_quiet), .cq_written(cq_written), .barrier_done(barrier_done),
         .eq_valid(eq_valid && up), .eq_ready(eq_ready), .eq_number(eq_number), .eq_addr(eq_addr), .eq_data(eq_data),
-        .eq_lanes(eq_lanes),
-        .eq_void(eq_void),
+        .eq_lanes(eq_lanes), .eq_void(eq_void),
         .eq_record(eq_record), .m_axi_awid(awid), .m_axi_awaddr(awaddr), .m_axi_awvalid(awvalid),
         .m_axi_awready(awready),
         .m_axi_wdata(wdata), .m_axi_wstrb(wstrb), .m_axi_wvalid(wvalid), .m_axi_wready(wready), .m_axi_bid(bid),
         .m_axi_bresp(bresp), .m_axi_bvalid(bvalid), .m_axi_bready(bready && up), .wr_we(wr_we), .wr_cq(wr_cq),
         .wr_index(wr_index), .ans_any(unused_any),
-        .ans_valid(ans_valid), .ans_id(unused_id), .ans_counts(unused_counts), .ans_record(ans_record),
-        .ans_error(ans_error), .stray(stray), .refused(unused_refused),
+        .ans_valid(ans_valid), .ans_id(ans_id), .ans_counts(unused_counts), .ans_record(ans_record),
+        .ans_error(ans_error), .stray(stray), .refused(refused),
         .count_cqe(count_cqe), .count_eqe(count_eqe)
     );
 
@@ -101,22 +101,28 @@ module f_issue #(
     // A beat that writes something writes whole entries.
     always @* begin
         if (cq_valid && !cq_barrier) assume (cq_half != 2'b00);
-        if (eq_valid) assume (eq_lanes != 4'd0);
+        if (eq_valid) assume (eq_lanes != 4'b0000);
     end
 
     wire took_cq = cq_valid && up && cq_ready, took_eq = eq_valid && up && eq_ready;
+    (* hierconn *) wire \dut.free , \dut.slot_ready ;
+    wire              idle = eq_valid && up && \dut.free && \dut.slot_ready && !took_cq && !took_eq;
     reg  [1:0]        passed_cq;                  // beats of the other side since this one waits
-    reg  [2:0]        passed_eq;
+    reg  [3:0]        passed_eq;
+    reg  [1:0]        idles;                      // cycles in which an event could go, and nothing went
+    reg               announced;
     reg  [2:0]        left;                       // 4: a completion beat is out; 2, 1: its address, its data are
     reg  [IDX_W-1:0]  index;
     reg  [CQ_W-1:0]   number;
     reg  [63:0]       strobes;
-    initial {passed_cq, passed_eq, left} = 0;
+    initial {passed_cq, passed_eq, idles, left} = 0;
 
     always @(posedge clk) begin
         passed_cq <= !(cq_valid && up) || took_cq ? 0 : passed_cq + (took_eq ? 1 : 0);
         // What writes nothing passes an event that has no room, and takes none from it.
         passed_eq <= !(eq_valid && up) || took_eq ? 0 : passed_eq + (took_cq && !cq_barrier ? 1 : 0);
+        idles <= !(eq_valid && up) || took_eq ? 0 : idles + (idle ? 1 : 0);
+        announced <= refused;
         if (took_cq) begin
             left <= {1'b1, !cq_barrier, !cq_barrier};
             index <= cq_written;
@@ -129,7 +135,9 @@ module f_issue #(
             {{16{eq_lanes[3]}}, {16{eq_lanes[2]}}, {16{eq_lanes[1]}}, {16{eq_lanes[0]}}};
         if (up) begin
             whole_entries: assert (!wvalid || wstrb == strobes);
-            fair: assert (passed_cq <= 1 && passed_eq <= 5);
+            fair: assert (passed_cq <= 1 && passed_eq <= PASSES);
+            never_idle: assert (idles <= 1);
+            failure_announced: assert (!(ans_valid && ans_error && ans_id[M_ID_W-1]) || announced);
             // CQ-22: the host can see the entry from the moment in which address and data are both with memory.
             written_when_accepted: assert (wr_we == (left[2] && (!left[1] || (awvalid && awready)) &&
                 (!left[0] || (wvalid && wready))));
