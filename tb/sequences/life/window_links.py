@@ -269,6 +269,16 @@ class WindowLinks(CarillonSequence):
         coming = sum(one.side is side and not one.received for one in link.messages)
         return len(side.buffers) >= max(side.room, coming)
 
+    def _place(self, zone: Zone) -> int:
+        """Where a receive buffer may be: of the places that wait for no message the one that was
+        given out longest ago, for what is in a buffer is read some cycles after its message.
+        """
+        taken = {address for side in self._sides for address in side.buffers}
+        place = next(address for address in zone.free if address not in taken)
+        zone.free.remove(place)
+        zone.free.append(place)
+        return place
+
     async def buffer(self, link: Link, side: Side) -> bool:
         """Posts one receive; False if the connection has ended."""
         queue: Any = side.srq or side.qp
@@ -285,8 +295,7 @@ class WindowLinks(CarillonSequence):
                         link.over = True
                 await self.tick()
                 continue
-            address = link.zone.free.pop(0)
-            link.zone.free.append(address)  # its turn comes again long after
+            address = self._place(link.zone)
             context = 1 << 63 | self.serial()
             side.buffers.append(address)
             posted = await queue.post_recv(
